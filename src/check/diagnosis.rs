@@ -24,7 +24,7 @@ pub type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
 
 /// By fault models and by what is identified at once.
 pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    by_tensor(case, failing, &Models::compute(case.form, case.problem), Effort::RECORDED)
+    by_tensor(case, failing, &Models::of(case), Effort::RECORDED)
 }
 
 /// What is wrong in fewer than one of so many channels is no other formula.
@@ -36,7 +36,7 @@ pub fn fill(
     problem: &mut Problem,
     (outputs, truths): (&[RecordedOutput], &Truths),
     contract: &Contract,
-    (explains, of_formulas): (Explains, bool),
+    (explains, of_formulas, work): (Explains, bool, &Work),
     cases: &mut [CaseResult],
 ) {
     let judged = problem.judged_channels.clone();
@@ -48,19 +48,19 @@ pub fn fill(
     for (output, case) in outputs.iter().zip(cases) {
         let Some(Ok(truth)) = truths.get(&case.method) else { continue };
         let count = (CASE / channel.max(1)).clamp(1, judged.len());
-        let work = channel.saturating_mul(count);
+        let takes = channel.saturating_mul(count);
         let mut failing = explained::failing_outputs(case);
         failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
-        if case.verdict != Verdict::Fail || !case.reason.is_empty() || failing.is_empty() || work > left {
+        if case.verdict != Verdict::Fail || !case.reason.is_empty() || failing.is_empty() || takes > left {
             continue;
         }
         let (rows, beyond) = worst_rows((problem, contract), output, truth, count);
         if of_formulas && WIDESPREAD * beyond < judged.len() {
             continue;
         }
-        left -= work;
+        left -= takes;
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-        let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, explains);
+        let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, (explains, work));
         explained::diagnosed(case, diagnoses);
         problem.judged_channels.clone_from(&judged);
     }
@@ -117,7 +117,7 @@ fn of_rows(
     truth: &ScanTruth<Form>,
     rows: &[usize],
     failing: &[TensorName],
-    explains: Explains,
+    (explains, work): (Explains, &Work),
 ) -> Named<Vec<Diagnosis>> {
     let form = truth.method;
     let want = truth.tensors.map(|name, tensor| {
@@ -131,7 +131,7 @@ fn of_rows(
         got: &problem.judged(&output.tensors),
         want: &want,
         budget: &budget::scan(form, problem, contract),
-        work: &Work::default(),
+        work,
     };
     explains(&case, failing)
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::{BACKEND, Reason, TooLarge};
+use super::{BACKEND, Options, Reason, TooLarge};
 use crate::case;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::diagnose::Work;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
 use crate::problem::{Shape, Stages};
@@ -36,7 +37,7 @@ pub struct CheckedGradients {
 /// [`TooLarge`] for channels that do not fit into memory; numbers that are not what the run claims.
 pub fn check<R: Read + Seek + Send>(
     recording: &Recording<R>,
-    (stages, diagnoses): (Stages, bool),
+    (stages, options): (Stages, &Options),
     place: &Place,
     advance: &(dyn Fn() + Sync),
 ) -> Result<CheckedGradients, Reason> {
@@ -61,8 +62,8 @@ pub fn check<R: Read + Seek + Send>(
         let fits = alike.iter().map(|(_, got)| size(got)).sum::<usize>() <= COMPARED;
         checked.not_compared |= alike.len() > 1 && !fits;
         let mut judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
-        if diagnoses {
-            case::diagnose_gradients(pass, got, &mut judged.tensors);
+        if options.diagnoses {
+            case::diagnose_gradients(pass, got, &mut judged.tensors, &Work::for_names(options.causes.iter().cloned()));
         }
         if let Some(known) = &judged.known {
             let outputs = case::outputs_of_gradients(form, Some(got), &judged.tensors, known);

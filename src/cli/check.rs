@@ -117,6 +117,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         seed: args.seed,
         stages: args.arithmetic,
         diagnoses: !args.no_diagnosis,
+        causes: Vec::new(),
     };
     let files = Files::open(runs, options, command(args, &paths), device)?;
     if let (Some(part), Some(folder)) = (args.partition, out) {

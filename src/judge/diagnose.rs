@@ -97,16 +97,29 @@ impl Case<'_> {
 /// scan that is computed; what is compared or solved by least squares counts with its elements × terms. What is begun and then computed
 /// as a whole counts for both, and both directions of a scan for one.
 #[derive(Debug, Default)]
-pub struct Work(AtomicU64);
+pub struct Work {
+    done: AtomicU64,
+    asked: Vec<String>,
+}
 
 impl Work {
+    /// Of asking whether changes of these names explain a case: no others are looked for.
+    pub fn for_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Work { asked: names.into_iter().map(Into::into).collect(), ..Work::default() }
+    }
+
+    /// Whether a change is looked for, alone or as part of one that has a longer name.
+    pub(super) fn asks(&self, name: &str) -> bool {
+        self.asked.is_empty() || self.asked.iter().any(|asked| asked.contains(name))
+    }
+
     pub(super) fn add(&self, values: usize) {
-        self.0.fetch_add(values as u64, Ordering::Relaxed);
+        self.done.fetch_add(values as u64, Ordering::Relaxed);
     }
 
     /// All of it until now.
     pub fn done(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.done.load(Ordering::Relaxed)
     }
 }
 
@@ -181,8 +194,17 @@ pub struct Models {
 
 impl Models {
     pub fn compute(form: impl Into<Form>, problem: &Problem) -> Self {
-        let form = form.into();
-        let applying = catalogue::ALL.par_iter().filter(|entry| entry.fault.applies(form, problem));
+        Models::asked(form.into(), problem, &Work::default())
+    }
+
+    /// Those that are looked for in a case.
+    pub fn of(case: &Case) -> Self {
+        Models::asked(case.form, case.problem, case.work)
+    }
+
+    fn asked(form: Form, problem: &Problem, work: &Work) -> Self {
+        let asked = catalogue::ALL.par_iter().filter(|entry| work.asks(entry.name));
+        let applying = asked.filter(|entry| entry.fault.applies(form, problem));
         let computed = |entry: &'static Entry| {
             let variant = variant(form, &[entry.fault]);
             let channels = problem.judged_channels.iter();

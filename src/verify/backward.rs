@@ -5,6 +5,7 @@ use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::diagnose::Work;
 use crate::judge::profile;
 use crate::judge::relative;
 use crate::judge::scan::{self, Place};
@@ -63,7 +64,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
         };
         let mut judged = case::gradients(pass, got, true, &|| {});
         if request.diagnoses {
-            case::diagnose_gradients(pass, got, &mut judged.tensors);
+            case::diagnose_gradients(pass, got, &mut judged.tensors, &Work::default());
         }
         let mut case = scan::case(*method, &problem, place, judged.tensors.clone());
         if let Some(known) = &judged.known {

@@ -10,7 +10,6 @@ use holdfast::tensor::{GradientName, Gradients};
 use holdfast::truth::gradient::solve;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use rstest::rstest;
 use safetensors::Dtype;
 
 use crate::support::binary::{holdfast, text};
@@ -77,6 +76,12 @@ fn add(file: &mut File, name: &str, gradients: &Gradients<f32>) {
 
 pub fn checked(file: &File) -> Vec<CaseResult> {
     checked_whole(file).cases
+}
+
+/// Without causes.
+fn verdicts(file: &File) -> Vec<CaseResult> {
+    let options = Options { diagnoses: false, ..Options::EVERYTHING };
+    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
 }
 
 fn checked_whole(file: &File) -> Checked {
@@ -147,47 +152,50 @@ fn plain() -> (Problem, OutputGradients) {
 }
 
 /// Every layout, complex ones in each way that they can be stored.
-#[rstest]
-fn the_truth_passes_in_every_layout(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
-    let method = Method::ALL[method];
-    for layout in layouts(SHAPE) {
-        let (problem, given) = random(&layout);
-        let gradients = rounded(&problem, &given, method);
-        for complex in ComplexAs::all(layout.weights, layout.input) {
-            let file = recorded((&problem, &given), method.name(), &gradients, complex);
-            let cases = checked(&file);
-            assert_eq!(cases.len(), 1);
-            assert_eq!(cases[0].id, format!("run/{method}/backward"));
-            for (name, gradient) in gradients.iter() {
-                let tensor = &cases[0].tensors[name];
-                assert_eq!(tensor.verdict, Verdict::Pass, "{method} {name} of {layout:?}: {tensor:?}");
-                assert_eq!(tensor.judged, gradient.values.len(), "{method} {name} of {layout:?}");
+#[test]
+fn the_truth_passes_in_every_layout() {
+    for method in Method::ALL {
+        for layout in layouts(SHAPE) {
+            let (problem, given) = random(&layout);
+            let gradients = rounded(&problem, &given, method);
+            for complex in ComplexAs::all(layout.weights, layout.input) {
+                let file = recorded((&problem, &given), method.name(), &gradients, complex);
+                let cases = checked(&file);
+                assert_eq!(cases.len(), 1);
+                assert_eq!(cases[0].id, format!("run/{method}/backward"));
+                for (name, gradient) in gradients.iter() {
+                    let tensor = &cases[0].tensors[name];
+                    assert_eq!(tensor.verdict, Verdict::Pass, "{method} {name} of {layout:?}: {tensor:?}");
+                    assert_eq!(tensor.judged, gradient.values.len(), "{method} {name} of {layout:?}");
+                }
             }
         }
     }
 }
 
 /// By one element, in each gradient alone: the others pass.
-#[rstest]
-fn one_wrong_element_fails_its_gradient_alone(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
-    let method = Method::ALL[method];
-    let (problem, given) = plain();
-    let right = rounded(&problem, &given, method);
-    for (wrong, _) in right.iter() {
-        for spoil in [|x: f32| x * 1.001 + 1e-4, |_| f32::NAN, |_| f32::INFINITY] {
-            let mut gradients = right.clone();
-            let values = &mut gradients[wrong].values;
-            let last = values.len() - 1;
-            values[last] = spoil(values[last]);
-            let case = checked(&recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing))
-                .remove(0);
-            assert_eq!(case.verdict, Verdict::Fail, "{method} {wrong}");
-            for (name, _) in right.iter() {
-                let want = if name == wrong { Verdict::Fail } else { Verdict::Pass };
-                assert_eq!(case.tensors[name].verdict, want, "{method}: {name} where {wrong} is wrong");
+#[test]
+fn one_wrong_element_fails_its_gradient_alone() {
+    for method in Method::ALL {
+        let (problem, given) = plain();
+        let right = rounded(&problem, &given, method);
+        for (wrong, _) in right.iter() {
+            for spoil in [|x: f32| x * 1.001 + 1e-4, |_| f32::NAN, |_| f32::INFINITY] {
+                let mut gradients = right.clone();
+                let values = &mut gradients[wrong].values;
+                let last = values.len() - 1;
+                values[last] = spoil(values[last]);
+                let case =
+                    verdicts(&recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing))
+                        .remove(0);
+                assert_eq!(case.verdict, Verdict::Fail, "{method} {wrong}");
+                for (name, _) in right.iter() {
+                    let want = if name == wrong { Verdict::Fail } else { Verdict::Pass };
+                    assert_eq!(case.tensors[name].verdict, want, "{method}: {name} where {wrong} is wrong");
+                }
+                let worst = case.worst.expect("it is shown");
+                assert_eq!((worst.tensor.as_str(), worst.index), (wrong.name(), right[wrong].index(last)));
             }
-            let worst = case.worst.expect("it is shown");
-            assert_eq!((worst.tensor.as_str(), worst.index), (wrong.name(), right[wrong].index(last)));
         }
     }
 }
@@ -300,15 +308,17 @@ fn the_command_shows_each_gradient_s_verdict() {
 }
 
 /// Made by golden/recorded/make_backward.py.
-#[rstest]
-#[case("backward-torch-real", 6)]
-#[case("backward-torch-complex", 6)]
-fn gradients_of_pytorch_s_autograd_pass(#[case] name: &str, #[case] cases: usize) {
-    let output =
-        holdfast(&["check", &format!("{}/golden/recorded/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))]);
-    let console = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{console}{}", text(&output.stderr));
-    assert!(console.contains(&format!("{cases} backward cases: {cases} pass")), "{console}");
+#[test]
+fn gradients_of_pytorch_s_autograd_pass() {
+    for (name, cases) in [("backward-torch-real", 6), ("backward-torch-complex", 6)] {
+        let output = holdfast(&[
+            "check",
+            &format!("{}/golden/recorded/{name}.safetensors", env!("CARGO_MANIFEST_DIR")),
+        ]);
+        let console = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{console}{}", text(&output.stderr));
+        assert!(console.contains(&format!("{cases} backward cases: {cases} pass")), "{console}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Promise: a scan that begins elsewhere, at the last position or from a state, is judged as what it states, and named where it
 //! does not.
 
-use holdfast::check::Checked;
+use holdfast::check::{self, Checked, Options};
 use holdfast::formula::Form;
 use holdfast::judge::quick;
 use holdfast::method::Method;
@@ -11,9 +11,9 @@ use holdfast::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
 use holdfast::promise::Promise;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
-use rstest::rstest;
 
-use crate::conventions::{CONSTANT, checked, plain, recorded, tensors, truth};
+use crate::conventions::{CONSTANT, checked, plain, truth};
+use crate::searched::asking;
 use crate::written::{ComplexAs, File};
 
 /// Runs of so many positions, of `width` floats each, from behind.
@@ -48,43 +48,46 @@ fn reverse_file(problem: &Problem, change: impl Fn(Form, &mut Vec<f32>)) -> File
     file
 }
 
-#[rstest]
-fn a_reverse_scan_is_judged_from_the_last_position_on(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(CONSTANT, (Operand::Variable, Operand::Variable))] operands: (Operand, Operand),
-) {
-    let mut problem = plain(weights, operands);
-    let (width, seqlen) = (weights.width(), problem.shape.seqlen);
-    problem.z = Some(problem.u.iter().map(|u| u + 0.3).collect());
-    problem.initial_state = Some((0..2 * 2 * 3 * width).map(|i| 0.1 * i as f32 - 0.4).collect());
-    let mut file = reverse_file(&problem, |_, _| ());
-    file.metadata.insert("direction".to_owned(), "reverse".to_owned());
-    for recording in [file.recording(), file.recording().by_positions(4)] {
-        let Checked { cases, note, .. } = checked(&recording);
-        assert!(note.why.contains("direction = reverse is stated"), "{}", note.why);
-        for case in &cases {
-            assert_eq!(case.verdict, Verdict::Pass, "{}: {} {:?}", case.id, case.reason, case.worst);
-        }
-        // The quick route alone, which reads a stretch at a time.
-        for (name, tensors) in &recording.layout().outputs {
-            let got = |tensor, elements| recording.outputs(tensors, tensor, (1, 0), elements);
-            let contract = Promise::recorded(Stages::NONE).contract;
-            let tallies =
-                quick::judge_stretches((name.form, &contract), &recording, (1, 0), &got, quick::LONG)
-                    .expect("read");
-            assert!(tallies.values().all(|tally| tally.passed == tally.elements()), "{name}");
-        }
-    }
-
-    // Places are those of the file.
-    let place = |value: f32| {
-        let mut file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
+#[test]
+fn a_reverse_scan_is_judged_from_the_last_position_on() {
+    let operands = [CONSTANT, (Operand::Variable, Operand::Variable)];
+    for (weights, operands) in
+        Weights::ALL.into_iter().flat_map(|weights| operands.map(|operands| (weights, operands)))
+    {
+        let mut problem = plain(weights, operands);
+        let (width, seqlen) = (weights.width(), problem.shape.seqlen);
+        problem.z = Some(problem.u.iter().map(|u| u + 0.3).collect());
+        problem.initial_state = Some((0..2 * 2 * 3 * width).map(|i| 0.1 * i as f32 - 0.4).collect());
+        let mut file = reverse_file(&problem, |_, _| ());
         file.metadata.insert("direction".to_owned(), "reverse".to_owned());
-        checked(&file.recording()).cases.remove(0)
-    };
-    let wrong = place(1e6);
-    assert_eq!(wrong.worst.expect("a worst element").index, [0, 1, 2]);
-    assert!(place(f32::NAN).reason.contains("the first of them out[0, 1, 2]"));
+        for recording in [file.recording(), file.recording().by_positions(4)] {
+            let Checked { cases, note, .. } = checked(&recording);
+            assert!(note.why.contains("direction = reverse is stated"), "{}", note.why);
+            for case in &cases {
+                assert_eq!(case.verdict, Verdict::Pass, "{}: {} {:?}", case.id, case.reason, case.worst);
+            }
+            // The quick route alone, which reads a stretch at a time.
+            for (name, tensors) in &recording.layout().outputs {
+                let got = |tensor, elements| recording.outputs(tensors, tensor, (1, 0), elements);
+                let contract = Promise::recorded(Stages::NONE).contract;
+                let tallies =
+                    quick::judge_stretches((name.form, &contract), &recording, (1, 0), &got, quick::LONG)
+                        .expect("read");
+                assert!(tallies.values().all(|tally| tally.passed == tally.elements()), "{name}");
+            }
+        }
+
+        // Places are those of the file.
+        let place = |value: f32| {
+            let mut file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
+            file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+            let options = Options { diagnoses: false, ..Options::EVERYTHING };
+            check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+        };
+        let wrong = place(1e6);
+        assert_eq!(wrong.worst.expect("a worst element").index, [0, 1, 2]);
+        assert!(place(f32::NAN).reason.contains("the first of them out[0, 1, 2]"));
+    }
 }
 
 #[test]
@@ -102,6 +105,12 @@ fn a_reverse_scan_that_is_not_stated_is_named() {
     }
 }
 
+/// What is asked about that.
+fn missing(file: &File) -> CaseResult {
+    let options = asking("initial-state-missing");
+    check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+}
+
 /// Channels that start from a state, which is not recorded; `change` does what else is wrong.
 fn started(weights: Weights, change: impl Fn(&mut [f32])) -> CaseResult {
     let shape = Shape { batch: 1, dim: 3, dstate: 3, seqlen: 60, groups: 1 };
@@ -117,27 +126,29 @@ fn started(weights: Weights, change: impl Fn(&mut [f32])) -> CaseResult {
     let [mut out, last] = truth(&problem, Method::Zoh.into()).map(single);
     change(&mut out);
     let alone = Problem { initial_state: None, ..problem };
-    recorded(&alone, "zoh", &tensors(&alone, [out, last])).cases.remove(0)
+    let mut file = File::of(&alone, ComplexAs::Trailing);
+    file.add_output(&alone, "zoh", &out, Some(&last), ComplexAs::Trailing);
+    missing(&file)
 }
 
-#[rstest]
-fn an_initial_state_that_is_not_recorded_is_missed(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let case = started(weights, |_| ());
-    for (name, tensor) in case.tensors.iter() {
-        assert_eq!(tensor.verdict, Verdict::Fail);
-        let found: Vec<&str> = tensor.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
-        assert_eq!(found, ["initial-state-missing"], "{name}");
-        assert!(tensor.diagnosis[0].what.contains("each of 3 channels"), "{}", tensor.diagnosis[0].what);
+#[test]
+fn an_initial_state_that_is_not_recorded_is_missed() {
+    for weights in Weights::ALL {
+        let case = started(weights, |_| ());
+        for (name, tensor) in case.tensors.iter() {
+            assert_eq!(tensor.verdict, Verdict::Fail);
+            let found: Vec<&str> = tensor.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
+            assert_eq!(found, ["initial-state-missing"], "{name}");
+            assert!(tensor.diagnosis[0].what.contains("each of 3 channels"), "{}", tensor.diagnosis[0].what);
+        }
+        // No state explains what else is wrong.
+        let wrong = started(weights, |out| out[150] *= 1.001);
+        assert!(
+            wrong.tensors[TensorName::Out].diagnosis.is_empty(),
+            "{:?}",
+            wrong.tensors[TensorName::Out].diagnosis
+        );
     }
-    // No state explains what else is wrong.
-    let wrong = started(weights, |out| out[150] *= 1.001);
-    assert!(
-        wrong.tensors[TensorName::Out].diagnosis.is_empty(),
-        "{:?}",
-        wrong.tensors[TensorName::Out].diagnosis
-    );
 }
 
 /// As many errors as a state has numbers can always be fitted, and are anybody's.
@@ -153,7 +164,7 @@ fn a_few_errors_are_no_initial_state() {
     let wrong: Vec<f32> = (0..).zip(&out).map(|(i, y)| (y + 0.1 * f64::from(i).sin() + 0.2) as f32).collect();
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &wrong, None, ComplexAs::Trailing);
-    let case = checked(&file.recording()).cases.remove(0);
+    let case = missing(&file);
     assert_eq!(case.verdict, Verdict::Fail);
     let found: Vec<&str> = case.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
     assert!(!found.contains(&"initial-state-missing"), "{found:?}");

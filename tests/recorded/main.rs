@@ -3,17 +3,18 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[macro_use]
+mod searched;
+
 mod arithmetic;
 mod backward;
 mod backward_identified;
 mod begins;
 mod blind;
-mod blind_backward;
 mod conventions;
 mod files;
 mod formulas;
 mod identified;
-mod left_out;
 mod memory;
 mod on_device;
 mod outputs;

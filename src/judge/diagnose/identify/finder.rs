@@ -16,7 +16,7 @@ use crate::tensor::TensorName;
 
 /// A change with a number in it.
 pub struct Family {
-    name: &'static str,
+    pub name: &'static str,
     part: Part,
     what: fn(&str) -> String,
     apply: fn(&mut Variant, f64),

@@ -164,6 +164,12 @@ pub(super) fn alternatives(problem: &Problem, form: Form, length: usize) -> Vec<
     all.into_iter().map(alternative).collect()
 }
 
+/// Those of these that are looked for.
+fn asked(case: &Case, mut changes: Vec<Change>) -> Vec<Change> {
+    changes.retain(|change| case.work.asks(&change.name));
+    changes
+}
+
 impl<'a> Search<'a> {
     pub fn new(
         case: &'a Case<'a>,
@@ -174,7 +180,7 @@ impl<'a> Search<'a> {
         let base = Variant::specified(case.form);
         let of_catalogue = |entry: &'static Entry| {
             let by_fit = matches!(entry.fault, Fault::Skip(_) | Fault::Gate(_));
-            (!by_fit).then(|| Change::of(entry))
+            (!by_fit && case.work.asks(entry.name)).then(|| Change::of(entry))
         };
         let mut search = Search {
             case,
@@ -183,7 +189,7 @@ impl<'a> Search<'a> {
             base,
             looks: Vec::new(),
             long: Vec::new(),
-            around: changes::all(case.problem, case.form),
+            around: asked(case, changes::all(case.problem, case.form)),
             catalogue: applying.filter_map(of_catalogue).collect(),
         };
         search.looks = search.first_looks(&base);
@@ -394,9 +400,14 @@ impl<'a> Search<'a> {
         fit(self.case, tensors, rows, channel, true)
     }
 
-    /// Mistakes of structure on their own.
+    /// Mistakes of structure.
+    fn structure(&self) -> Vec<Change> {
+        asked(self.case, structure::all(self.case.problem, self.case.form))
+    }
+
+    /// The same on their own.
     fn structures(&self) -> Vec<Candidate> {
-        let mut all = structure::all(self.case.problem, self.case.form);
+        let mut all = self.structure();
         let got = &self.case.got[TensorName::Out].values;
         all.extend(structure::finishes(got.iter().fold(0.0, |most: f64, got| most.max(got.abs()))));
         let alone = all.par_iter().map(|change| self.alone(change));
@@ -441,7 +452,8 @@ impl<'a> Search<'a> {
         // A limit may show in few positions.
         let looks = |family: &finder::Family| if family.is_limit() { &self.long } else { &self.looks };
         let of = |family: &finder::Family| finder::find(case, (looks(family), &self.long), variant, family);
-        let tried = families.par_iter().filter(|family| start.changes.is_empty() || family.is_scale());
+        let asked = families.par_iter().filter(|family| self.case.work.asks(family.name));
+        let tried = asked.filter(|family| start.changes.is_empty() || family.is_scale());
         let mut found: Vec<Change> = tried.filter_map(of).collect();
         if start.changes.is_empty() {
             found.extend(finder::clamp::find(case, &self.long, variant));
@@ -496,6 +508,7 @@ impl<'a> Search<'a> {
         let form = self.case.form;
         changes.extend(lengths.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
         let look = Look { len: (2 * first + BEYOND).min(seqlen), ..self.whole(row) };
+        let mut changes = asked(self.case, changes);
         changes.retain(|change| {
             !scans::needs_initial_state(change) || self.case.problem.initial_state.is_some()
         });

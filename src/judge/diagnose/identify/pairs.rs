@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::changes::{Change, Part};
 use super::looks::Look;
-use super::{Candidate, Search, structure};
+use super::{Candidate, Search};
 use crate::judge::diagnose::NEEDED;
 
 /// Channels that one of two changes may explain on its own, and positions of them.
@@ -34,7 +34,7 @@ impl Search<'_> {
             let variant = self.with(&[change]);
             looks.iter().any(|look| !look.refutes(self.case, &variant))
         };
-        let of_structure = structure::all(self.case.problem, self.case.form);
+        let of_structure = self.structure();
         let known: Vec<&Change> = self.around.iter().chain(&self.catalogue).collect();
         let changes = known.par_iter().copied().chain(&of_structure);
         let held: Vec<&Change> = changes.filter(holds).collect();

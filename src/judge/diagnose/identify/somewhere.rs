@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::changes::{Change, Part};
 use super::looks::Look;
-use super::{Candidate, Search, epilogue, guards, partial_sums, structure};
+use super::{Candidate, Search, asked, epilogue, guards, partial_sums, structure};
 use crate::judge::faults::around::Guarded;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::only::{Every, Only, roundest};
@@ -128,7 +128,7 @@ impl Search<'_> {
         all.extend(structure::asymptotes(form));
         all.extend(partial_sums::few(form));
         all.extend(self.catalogue.iter().chain(&self.around).cloned());
-        all
+        asked(self.case, all)
     }
 
     /// One change on one side of a limit, perhaps with another epilogue.

@@ -7,7 +7,7 @@ use super::b_bar::Readouts;
 use super::changes::{Change, Part};
 use super::looks::Look;
 use super::together::Together;
-use super::{BEYOND, Candidate, Explanation, FEW, FIRSTS, Outcome, PAIRS, Search};
+use super::{BEYOND, Candidate, Explanation, FEW, FIRSTS, Outcome, PAIRS, Search, asked};
 use super::{b_bar, below_limit, changes, chunks, epilogue, finder, scans, structure};
 use crate::judge::faults::around::NO_RESETS;
 use crate::judge::faults::variant::Variant;
@@ -115,7 +115,7 @@ impl Search<'_> {
         let mut all = structure::near(problem, form);
         all.extend(self.around.iter().chain(&self.catalogue).cloned());
         all.extend(structure::few(problem, form));
-        all
+        asked(self.case, all)
     }
 
     /// Proposals that no look refutes, and of which each change is needed.
@@ -161,7 +161,7 @@ impl Search<'_> {
         if first.is_empty() || others.is_empty() || first.iter().all(is_right) {
             return Vec::new();
         }
-        let structure = structure::all(self.case.problem, self.case.form);
+        let structure = self.structure();
         let changes = self.catalogue.par_iter().chain(&self.around).chain(&structure);
         let mut held: Vec<Change> = changes
             .filter(|change| first.iter().all(|look| !look.refutes(self.case, &self.alone(change).variant)))
@@ -213,7 +213,7 @@ impl Search<'_> {
                 Look { len: (first + BEYOND).min(seqlen), ..whole }
             })
             .collect();
-        let structure = structure::all(self.case.problem, self.case.form);
+        let structure = self.structure();
         let first = looks.iter().filter_map(|look| look.first_failure(self.case, &self.base)).min();
         let at_chunks = first.filter(|first| *first > 1).map_or(Vec::new(), |length| {
             let problem = self.case.problem;
@@ -242,7 +242,7 @@ impl Search<'_> {
 
     /// What is wrong in one of two scans alone.
     pub(super) fn in_one_scan(&self) -> Vec<Candidate> {
-        let structure = structure::all(self.case.problem, self.case.form);
+        let structure = self.structure();
         let changes = self.catalogue.iter().chain(&self.around).chain(&structure);
         let all = structure::in_one_scan(self.case.problem, self.case.form, changes);
         let alone = all.par_iter().map(|change| self.alone(change));

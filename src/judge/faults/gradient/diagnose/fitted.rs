@@ -31,8 +31,11 @@ impl Look<'_> {
     pub(super) fn parts(&self) -> Vec<Diagnosis> {
         let Case { form, problem, .. } = *self.case;
         let touching = catalogue::PARTS.iter();
-        let touching =
-            touching.filter(|part| part.touches.contains(&self.name) && part.applies(form, problem));
+        let touching = touching.filter(|part| {
+            self.case.work.asks(part.name)
+                && part.touches.contains(&self.name)
+                && part.applies(form, problem)
+        });
         let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
         let mut found: Vec<Diagnosis> =
             touching.into_par_iter().filter_map(|part| self.part_scaled(part)).collect();

@@ -75,7 +75,9 @@ impl<'a> Look<'a> {
     /// Of these, as many as the effort allows.
     pub(super) fn tried(&self, faults: &'static [Fault], effort: usize) -> Vec<Model> {
         let touching = faults.iter().filter(|fault| {
-            fault.touches.contains(&self.name) && fault.applies(self.case.form, self.case.problem)
+            self.case.work.asks(fault.name)
+                && fault.touches.contains(&self.name)
+                && fault.applies(self.case.form, self.case.problem)
         });
         let some: Vec<&'static Fault> = touching.take(effort / self.cost()).collect();
         some.into_par_iter().map(|fault| self.looked_at(vec![fault])).collect()
