@@ -18,7 +18,8 @@ use holdfast_methods::scalar_function::ScalarFunction;
 #[path = "src/kernel/cpu/params.rs"]
 #[allow(dead_code, reason = "only the layouts are asked for")]
 mod params;
-const KERNELS: &str = "kernels";
+/// From the package, `src/crates/kernel`, in which this runs.
+const KERNELS: &str = "../../../kernels";
 /// The folder in it that is no part of this build.
 const FOREIGN: &str = "foreign";
 /// What building them takes.
@@ -36,12 +37,9 @@ fn main() -> ExitCode {
 
 fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(holdfast_fma)");
-    if env::var_os("CARGO_FEATURE_KERNELS").is_none() {
-        return Ok(());
-    }
     watch()?;
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/kernel/cpu/params.rs");
+    println!("cargo::rerun-if-changed=../../../build.rs");
+    println!("cargo::rerun-if-changed=../../kernel/cpu/params.rs");
     println!("cargo::rerun-if-env-changed=HOLDFAST_PLANT");
     announce();
 

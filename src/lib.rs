@@ -59,10 +59,6 @@
 //! writes numbers exactly, `notation` powers and sums, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.
 
-#[cfg(feature = "kernels")]
-#[macro_use]
-extern crate holdfast_methods;
-
 #[doc(inline)]
 pub use holdfast_base::{
     formula, hexfloat, leftovers, method, named, operation, problem, promise, results, scalar_function,
@@ -70,28 +66,24 @@ pub use holdfast_base::{
 };
 #[doc(inline)]
 pub use holdfast_judge::judge;
+#[cfg(feature = "kernels")]
+#[doc(inline)]
+pub use holdfast_kernel::kernel;
 #[cfg(feature = "report")]
 #[doc(inline)]
 pub use holdfast_report::report;
+#[cfg(feature = "cli")]
+#[doc(inline)]
+pub use holdfast_runs::cli;
+#[cfg(feature = "kernels")]
+#[doc(inline)]
+pub use holdfast_runs::{bench, diff, functions, verify};
+#[doc(inline)]
+pub use holdfast_runs::{case, check, parts};
 #[doc(inline)]
 pub use holdfast_truth::{analysis, truth};
 
-#[cfg(feature = "kernels")]
-pub mod bench;
-pub mod case;
-pub mod check;
-#[cfg(feature = "cli")]
-pub mod cli;
-#[cfg(feature = "kernels")]
-pub mod diff;
-#[cfg(feature = "kernels")]
-pub mod functions;
 #[cfg(doc)]
 pub mod guide;
-#[cfg(feature = "kernels")]
-pub mod kernel;
-pub mod parts;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
-#[cfg(feature = "kernels")]
-pub mod verify;

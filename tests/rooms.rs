@@ -6,19 +6,19 @@ use std::path::Path;
 
 /// Rooms, and those that they may import.
 const ROOMS: &[(&str, &str)] = &[
-    ("guide hexfloat leftovers named notation tensor_file", ""),
+    ("guide hexfloat leftovers named notation parallel tensor_file", ""),
     ("method tensor", "named"),
     ("operation", "named"),
     ("scalar_function", "method named"),
     ("formula", "method named"),
     ("problem", "formula hexfloat method named tensor tensor_file"),
-    ("truth", "formula method problem scalar_function tensor"),
+    ("truth", "formula method parallel problem scalar_function tensor"),
     ("promise", "formula method problem scalar_function"),
     ("kernel", "hexfloat leftovers method operation problem promise scalar_function tensor tensor_file"),
     ("results", "formula method operation problem scalar_function tensor"),
-    ("analysis", "formula method problem results tensor truth"),
+    ("analysis", "formula method parallel problem results tensor truth"),
     ("parts", "leftovers results"),
-    ("judge", "formula hexfloat method notation problem promise results tensor"),
+    ("judge", "formula hexfloat method notation parallel problem promise results tensor"),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     ("check", "case formula judge kernel method parts problem promise results tensor tensor_file truth"),
@@ -43,13 +43,15 @@ fn code(path: &Path) -> Vec<String> {
 }
 
 /// The roots of the crates below `src/`, which declare rooms. Between crates the compiler holds the direction as well.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 8] = [
     "lib.rs",
     "crates/methods/lib.rs",
     "crates/base/lib.rs",
     "crates/truth/lib.rs",
     "crates/judge/lib.rs",
     "crates/report/lib.rs",
+    "crates/kernel/lib.rs",
+    "crates/runs/lib.rs",
 ];
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 
 use super::{BACKEND, Options, Reason, TooLarge};
 use crate::case;
+use crate::formula::ReadsNow;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::diagnose::Work;
 use crate::judge::scan::{self, Place};
@@ -52,18 +53,31 @@ pub fn check<R: Read + Seek + Send>(
     for (name, got) in &passes {
         let place = Place { id: format!("{}/{name}{BACKWARD}", place.regime), ..place.clone() };
         let form = name.form;
-        if stages != Stages::NONE {
-            let reason = "gradients are judged in f32 alone, and another arithmetic is stated".to_owned();
-            checked.cases.push(scan::without_output(form, &problem, place, Verdict::Unmeasured, reason));
-            continue;
-        }
-        let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
+        let known = match ReadsNow::try_from(form) {
+            Ok(_) if stages != Stages::NONE => {
+                Err("gradients are judged in f32 alone, and another arithmetic is stated".to_owned())
+            }
+            known => known.map_err(|error| error.to_string()),
+        };
+        let reads_now = match known {
+            Ok(form) => form,
+            Err(reason) => {
+                checked.cases.push(scan::without_output(form, &problem, place, Verdict::Unmeasured, reason));
+                continue;
+            }
+        };
+        let pass = Pass { form: reads_now, problem: &problem, given: &given, contract: &contract };
         let alike: Vec<_> = passes.iter().filter(|(other, _)| other.label == name.label).collect();
         let fits = alike.iter().map(|(_, got)| size(got)).sum::<usize>() <= COMPARED;
         checked.not_compared |= alike.len() > 1 && !fits;
         let mut judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
         if options.diagnoses {
-            case::diagnose_gradients(pass, got, &mut judged.tensors, &Work::for_names(options.causes.iter().cloned()));
+            case::diagnose_gradients(
+                pass,
+                got,
+                &mut judged.tensors,
+                &Work::for_names(options.causes.iter().cloned()),
+            );
         }
         if let Some(known) = &judged.known {
             let outputs = case::outputs_of_gradients(form, Some(got), &judged.tensors, known);

@@ -2,7 +2,6 @@
 
 use super::{Passes, Request, place, precision};
 use crate::case;
-use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::diagnose::Work;
@@ -46,8 +45,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
     for (method, run) in &runs {
         let usual = place(request, backend, spec, *method, Passes::Backward);
         let place = Place { inputs: inputs.clone(), ..usual };
-        let pass =
-            Pass { form: Form::Method(*method), problem: &problem, given: &given, contract: &contract };
+        let pass = Pass { form: (*method).into(), problem: &problem, given: &given, contract: &contract };
         let got = match run {
             Ok(got) => got,
             Err(error) => {
@@ -57,7 +55,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
                     let want =
                         budget.tensors.map(|name, bounds| problem.gradient(name, bounds.value.clone()));
                     let none = Named::default();
-                    passes.push(case::outputs_of_gradients(pass.form, None, &none, &(want, budget)));
+                    passes.push(case::outputs_of_gradients(*pass.form, None, &none, &(want, budget)));
                 }
                 continue;
             }
@@ -92,7 +90,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
                 }
             }
             if compares {
-                passes.push(case::outputs_of_gradients(pass.form, Some(got), &judged.tensors, known));
+                passes.push(case::outputs_of_gradients(*pass.form, Some(got), &judged.tensors, known));
             }
         }
         found.cases.push(case);

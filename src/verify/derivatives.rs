@@ -4,7 +4,6 @@
 
 use super::Request;
 use crate::case;
-use crate::formula::Form;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::one_step::{self, Judged};
 use crate::judge::scan::{self, Place};
@@ -82,9 +81,8 @@ fn judge(
     got: CoefficientGradients,
 ) -> Named<TensorResult, GradientName> {
     let (problem, contract) = (&elements.problem, backend.promise().contract);
-    let form = Form::Method(method);
     let got = named(elements, got);
-    let pass = Pass { form, problem, given: &elements.given, contract: &contract };
+    let pass = Pass { form: method.into(), problem, given: &elements.given, contract: &contract };
     let (mut tensors, known) = case::certified_gradients(pass, &got);
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     for (name, tensor) in tensors.iter_mut() {

@@ -1,6 +1,6 @@
 //! What is known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, what each fault model
-//! makes of it, and what copies of the kernels return that several backends have in common. A single run asks for most of it
-//! once and keeps nothing. Several runs in one process can share it.
+//! makes of it, and what copies of the kernels return that several backends have in common. A single run keeps it as long as the
+//! problem is at hand. Several runs in one process can share it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::judge::budget::{self, Budget};
 use crate::judge::diagnose::Models;
-use crate::kernel::{Backend, CpuBackend, KernelError};
+use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::promise::Contract;
@@ -26,8 +26,11 @@ pub struct Known {
 #[derive(Default)]
 struct Facts {
     truths: BTreeMap<Method, Arc<ScanTruth>>,
+    repeats: BTreeMap<Method, Arc<Vec<f64>>>,
     budgets: Vec<(Method, Contract, Arc<Budget>)>,
     models: BTreeMap<Method, Arc<Models>>,
+    /// By whether A is one last place off.
+    references: BTreeMap<(Method, bool), Arc<Tensors<f64>>>,
     lifted: BTreeMap<(Method, String), Arc<Tensors<f64>>>,
     /// By the bits of what Ā and B̄ are off by.
     perturbed: BTreeMap<(Method, [u64; 2]), Arc<Tensors<f64>>>,
@@ -41,21 +44,30 @@ impl Known {
 
     pub fn of<'a>(&'a self, problem: &'a Problem) -> KnownProblem<'a> {
         let key = || format!("{} {:?}", problem.fingerprint(), problem.judged_channels);
-        KnownProblem { problem, kept: self.kept.as_ref().map(|kept| (kept, key())) }
+        let kept =
+            self.kept.as_ref().map_or_else(|| Kept::Here(Mutex::default()), |all| Kept::In(all, key()));
+        KnownProblem { problem, kept }
     }
 }
 
 /// What is known of one problem.
 pub struct KnownProblem<'a> {
     problem: &'a Problem,
-    kept: Option<(&'a Mutex<HashMap<String, Facts>>, String)>,
+    kept: Kept<'a>,
+}
+
+/// Where what is known of a problem stands.
+enum Kept<'a> {
+    Here(Mutex<Facts>),
+    /// Beside that of others, under its key.
+    In(&'a Mutex<HashMap<String, Facts>>, String),
 }
 
 impl KnownProblem<'_> {
     /// # Errors
     /// As [`solve`].
     pub fn truths(&self, methods: &[Method]) -> Result<Vec<Arc<ScanTruth>>, TruthError> {
-        let kept = self.look(|facts| facts.truths.clone()).unwrap_or_default();
+        let kept = self.look(|facts| facts.truths.clone());
         let missing: Vec<Method> = methods.iter().copied().filter(|m| !kept.contains_key(m)).collect();
         let solved = if missing.is_empty() { Vec::new() } else { solve(self.problem, &missing)? };
         let mut solved: BTreeMap<Method, Arc<ScanTruth>> =
@@ -68,8 +80,11 @@ impl KnownProblem<'_> {
     pub fn budget(&self, method: Method, contract: &Contract) -> Arc<Budget> {
         let same = |kept: &&(Method, Contract, _)| (kept.0, &kept.1) == (method, contract);
         let kept = self.look(|facts| facts.budgets.iter().find(same).map(|kept| kept.2.clone()));
-        kept.flatten().unwrap_or_else(|| {
-            let budget = Arc::new(budget::scan(method, self.problem, contract));
+        kept.unwrap_or_else(|| {
+            // Counting them takes as long as the bounds do.
+            let count = || Ok(budget::repeats(method, self.problem));
+            let Ok::<_, Infallible>(repeats) = self.kept_or(|facts| &mut facts.repeats, method, count);
+            let budget = Arc::new(budget::scan_of(method, self.problem, contract, &repeats));
             self.look(|facts| facts.budgets.push((method, *contract, budget.clone())));
             budget
         })
@@ -79,6 +94,19 @@ impl KnownProblem<'_> {
         let compute = || Ok(Models::compute(method, self.problem));
         let Ok::<_, Infallible>(models) = self.kept_or(|facts| &mut facts.models, method, compute);
         models
+    }
+
+    /// The same-precision paths that a kernel of this contract is measured against ([`crate::judge::relative`]).
+    pub fn references(&self, method: Method, contract: &Contract) -> Vec<Tensors<f64>> {
+        let problem = self.problem;
+        let off = || Problem { a: problem.a.iter().map(|a| a.next_up()).collect(), ..problem.clone() };
+        let run = |is_off| match is_off {
+            true => ReferenceBackend.scan_judged(method, &off()),
+            false => ReferenceBackend.scan_judged(method, problem),
+        };
+        let of = |is_off| self.kept_or(|facts| &mut facts.references, (method, is_off), || run(is_off)).ok();
+        let off = if contract.z_roundings > 1.0 { of(true) } else { None };
+        of(false).into_iter().chain(off).map(|path| Tensors::clone(&path)).collect()
     }
 
     /// The lifted run, which all backends with the same [`Backend::copies`] share; none where the backend has none.
@@ -117,7 +145,7 @@ impl KnownProblem<'_> {
         key: K,
         compute: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {
-        if let Some(known) = self.look(|facts| kept(facts).get(&key).cloned()).flatten() {
+        if let Some(known) = self.look(|facts| kept(facts).get(&key).cloned()) {
             return Ok(known);
         }
         let known = Arc::new(compute()?);
@@ -127,9 +155,13 @@ impl KnownProblem<'_> {
 
     /// Looks at what is kept of the problem, or adds to it. Nothing is computed meanwhile: a thread that waits for other
     /// threads' work may be given a piece that looks here as well.
-    fn look<T>(&self, at: impl FnOnce(&mut Facts) -> T) -> Option<T> {
-        let (kept, key) = self.kept.as_ref()?;
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(at(kept.entry(key.clone()).or_default()))
+    fn look<T>(&self, at: impl FnOnce(&mut Facts) -> T) -> T {
+        match &self.kept {
+            Kept::Here(facts) => at(&mut facts.lock().unwrap_or_else(PoisonError::into_inner)),
+            Kept::In(all, key) => {
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                at(all.entry(key.clone()).or_default())
+            }
+        }
     }
 }

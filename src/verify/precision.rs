@@ -7,7 +7,7 @@ use crate::judge::budget::gradient::Pass;
 use crate::judge::budget::{self, Bounds};
 use crate::judge::faults::gradient::adjoint;
 use crate::judge::faults::gradient::variant::Variant;
-use crate::judge::sensitivity::smallest_caught;
+use crate::judge::sensitivity::{USUAL, smallest_caught, smallest_caught_near};
 use crate::judge::{coefficient, gradient, lifting, lost_digits, relative, scan};
 use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
@@ -50,8 +50,15 @@ pub fn lifted_case(
 /// 20 µs each, since the quick route is good to f32 alone.
 const LIFTED_GRADIENTS: usize = 1200;
 
-/// The largest one whose sensitivity is measured: its model runs five times, at some 1 to 2 µs each.
-const MEASURED_GRADIENTS: usize = 3100;
+/// The largest problem whose sensitivity is measured, of a forward pass unless its regime was asked for by name: kernels run some
+/// six times again, and the model of a backward pass five times, at some 1 to 2 µs each.
+const MEASURED: usize = 3100;
+
+/// Whether the judged channels are few and short enough for [`sensitivity`] of whatever regime.
+pub fn measures(problem: &Problem) -> bool {
+    let shape = problem.shape;
+    problem.judged_channels.len() * shape.seqlen * shape.dstate <= MEASURED
+}
 
 fn size(problem: &Problem) -> usize {
     problem.shape.sequence_len().saturating_mul(problem.shape.dstate)
@@ -64,7 +71,7 @@ pub fn lifts_gradients(problem: &Problem) -> bool {
 
 /// Whether a backward pass is small enough for [`gradient_sensitivity`].
 pub fn measures_gradients(problem: &Problem) -> bool {
-    size(problem) <= MEASURED_GRADIENTS
+    size(problem) <= MEASURED
 }
 
 /// The lifted run of one backward pass, of which `got` came out and may be off by these bounds; none where the backend has none.
@@ -149,13 +156,14 @@ pub fn lost_in_sweep(
     lost_digits::found((&got, &want), &[lifted.a_bar, lifted.b_bar].concat(), &bounds)
 }
 
-/// The smallest errors of Ā and of B̄ that fail this case. Truth, bounds and the reference's error are those of the case;
-/// only the kernel runs again, some six times each, over the judged channels.
+/// The smallest errors of Ā and of B̄ that fail this case, soonest where they are those of the method `before`. Truth, bounds and
+/// the reference's error are those of the case; only the kernel runs again, some three times each, over the judged channels.
 pub fn sensitivity(
     spec: &Spec,
     case: &SolvedCase,
     known: &KnownProblem,
     references: &[Tensors<f64>],
+    before: Option<&Sensitivity>,
 ) -> Sensitivity {
     let fails = |off: [f64; 2]| {
         let Ok(got) = known.perturbed(case.method, off) else { return false };
@@ -167,8 +175,8 @@ pub fn sensitivity(
         weights: spec.weights,
         regime: spec.regime.name.clone(),
         problem: spec.id(),
-        a_bar: smallest_caught(|size| fails([size, 0.0])),
-        b_bar: smallest_caught(|size| fails([0.0, size])),
+        a_bar: smallest_caught_near(before.map_or(USUAL, |one| one.a_bar), |size| fails([size, 0.0])),
+        b_bar: smallest_caught_near(before.map_or(USUAL, |one| one.b_bar), |size| fails([0.0, size])),
     }
 }
 

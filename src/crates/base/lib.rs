@@ -14,6 +14,8 @@ pub mod leftovers;
 pub mod notation;
 #[path = "../../operation.rs"]
 pub mod operation;
+#[path = "../../parallel.rs"]
+pub mod parallel;
 #[path = "../../problem/mod.rs"]
 pub mod problem;
 #[path = "../../promise/mod.rs"]

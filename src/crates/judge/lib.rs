@@ -4,7 +4,9 @@
 #[macro_use]
 extern crate holdfast_methods;
 
-pub use holdfast_base::{formula, hexfloat, method, named, notation, problem, promise, results, tensor};
+pub use holdfast_base::{
+    formula, hexfloat, method, named, notation, parallel, problem, promise, results, tensor,
+};
 
 #[path = "../../judge/mod.rs"]
 pub mod judge;

@@ -1,7 +1,6 @@
 //! Each invariant of gradients, said with problems and backward passes.
 
 use super::laws::{Bench, Factor, LawResult};
-use crate::formula::Form;
 use crate::judge::budget::gradient::{GradientBudget, Pass, bounds};
 use crate::judge::invariants::comparison::Budgeted::{self, Derived, Exactly};
 use crate::judge::invariants::run::ProbedTensor;
@@ -31,7 +30,7 @@ impl Bench<'_> {
     /// The one place where the bounds of one come from.
     pub(super) fn bounds(&self, problem: &Problem, given: &OutputGradients) -> LawResult<GradientBudget> {
         let contract = self.subject.backend.promise().backward.ok_or_else(no_backward_pass)?;
-        Ok(bounds(Pass { form: Form::Method(self.method), problem, given, contract: &contract }))
+        Ok(bounds(Pass { form: self.method.into(), problem, given, contract: &contract }))
     }
 
     fn gradients(&self, problem: &Problem, given: &OutputGradients) -> LawResult<GradientRun> {

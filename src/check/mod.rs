@@ -9,7 +9,7 @@ mod hints;
 mod initial_state;
 mod meant;
 pub mod memory;
-#[cfg_attr(not(feature = "kernels"), path = "check/no_device.rs")]
+#[cfg_attr(not(feature = "kernels"), path = "no_device.rs")]
 pub mod on_device;
 pub mod outputs;
 

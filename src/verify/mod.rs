@@ -23,12 +23,12 @@ use crate::judge::diagnose;
 use crate::judge::invariants::Invariant;
 use crate::judge::profile;
 use crate::judge::scan::Place;
-use crate::kernel::{Backend, Coefficients, KernelError, ReferenceBackend};
+use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
-use crate::promise::{Contract, Promise};
+use crate::promise::Promise;
 use crate::results::whole::{Found, Whole};
 use crate::results::{
     BACKWARD, CaseResult, CoefficientResult, Lifting, MethodCurve, PairTotals, RegimeNote, Results, Verdict,
@@ -291,7 +291,8 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec, i
     let mut outputs = Vec::new();
     let (mut histograms, mut sequences) = (Vec::new(), Vec::new());
     let mut sensitivity = Vec::new();
-    let measures = is_first && request.sensitivity && backend.promise().perturbable;
+    let is_asked_for = !request.filter.regimes.is_empty() || precision::measures(&problem);
+    let measures = is_first && request.sensitivity && backend.promise().perturbable && is_asked_for;
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         let truth = match (&truths, &run) {
             (Ok(truths), Err(error)) if truths.is_empty() => {
@@ -307,7 +308,9 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec, i
             continue;
         };
         if measures {
-            sensitivity.push(precision::sensitivity(spec, &solved, &known, &references));
+            let before = sensitivity.last();
+            let measured = precision::sensitivity(spec, &solved, &known, &references, before);
+            sensitivity.push(measured);
         }
         if let Some(got) = &got {
             let [out, want] = [got, solved.want].map(|tensors| &tensors[TensorName::Out]);
@@ -354,22 +357,12 @@ pub fn judge_scan<'a>(
         return JudgedScan { case, solved: None, got: None, references: Vec::new() };
     };
     let got = run.ok().map(|output| problem.judged(output));
-    let references = references(method, problem, &promise.contract);
+    let references = known.references(method, &promise.contract);
     if let Some(got) = &got {
         case::gate(&mut case, solved.relative(got, &references));
     }
     case.lifted = precision::lifted_case(backend, &solved, known, case.verdict, got.as_ref());
     JudgedScan { case, solved: Some(solved), got, references }
-}
-
-/// The same-precision paths that a kernel of this contract is measured against ([`crate::judge::relative`]).
-fn references(method: Method, problem: &Problem, contract: &Contract) -> Vec<Tensors<f64>> {
-    let plain = ReferenceBackend.scan_judged(method, problem).ok();
-    let off = (contract.z_roundings > 1.0).then(|| {
-        let a = problem.a.iter().map(|a| a.next_up()).collect();
-        ReferenceBackend.scan_judged(method, &Problem { a, ..problem.clone() }).ok()
-    });
-    plain.into_iter().chain(off.flatten()).collect()
 }
 
 /// The id of one pass of a method over a problem.
