@@ -7,8 +7,8 @@ use holdfast::judge::faults::{Fault, recorded};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::{Problem, Shape};
-use rstest::rstest;
 
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 #[test]
@@ -77,27 +77,31 @@ fn the_record_has_every_fault_of_the_catalogue() {
 }
 
 /// What a problem does not have cannot be wrong with it, and is not tried.
-#[rstest]
-#[case("skip-doubled", |p: &mut Problem| p.d = None)]
-#[case("skip-missing", |p: &mut Problem| p.d = None)]
-#[case("gate-missing", |p: &mut Problem| p.z = None)]
-#[case("gate-before-skip", |p: &mut Problem| p.z = None)]
-#[case("gate-before-skip", |p: &mut Problem| p.d = None)]
-#[case("bias-missing", |p: &mut Problem| p.delta_bias = None)]
-#[case("bias-after-softplus", |p: &mut Problem| p.delta_bias = None)]
-#[case("bias-after-softplus", |p: &mut Problem| p.delta_softplus = false)]
-#[case("softplus-missing", |p: &mut Problem| p.delta_softplus = false)]
-#[case("group-modulo", |p: &mut Problem| p.shape.groups = 1)]
-#[case("last-element-ignored", |p: &mut Problem| p.shape.seqlen = 1)]
-#[case("tail-4-ignored", |p: &mut Problem| p.shape.seqlen = 16)]
-fn a_fault_applies_where_there_is_what_it_is_about(#[case] name: &str, #[case] lose: fn(&mut Problem)) {
-    let shape = Shape { groups: 2, ..Layout::plain(1, 4, 2, 17).shape };
-    let layout = Layout { shape, gate: true, extras: true, ..Layout::plain(1, 4, 2, 17) };
-    let mut problem = layout.random(&mut generator("a fault applies"));
-    let fault = find(name).expect("in the catalogue").fault;
-    assert!(fault.applies(Method::Zoh, &problem), "{name}");
-    lose(&mut problem);
-    assert!(!fault.applies(Method::Zoh, &problem), "{name}");
+#[test]
+fn a_fault_applies_where_there_is_what_it_is_about() {
+    let cases: [(&str, fn(&mut Problem)); 12] = [
+        ("skip-doubled", |p: &mut Problem| p.d = None),
+        ("skip-missing", |p: &mut Problem| p.d = None),
+        ("gate-missing", |p: &mut Problem| p.z = None),
+        ("gate-before-skip", |p: &mut Problem| p.z = None),
+        ("gate-before-skip", |p: &mut Problem| p.d = None),
+        ("bias-missing", |p: &mut Problem| p.delta_bias = None),
+        ("bias-after-softplus", |p: &mut Problem| p.delta_bias = None),
+        ("bias-after-softplus", |p: &mut Problem| p.delta_softplus = false),
+        ("softplus-missing", |p: &mut Problem| p.delta_softplus = false),
+        ("group-modulo", |p: &mut Problem| p.shape.groups = 1),
+        ("last-element-ignored", |p: &mut Problem| p.shape.seqlen = 1),
+        ("tail-4-ignored", |p: &mut Problem| p.shape.seqlen = 16),
+    ];
+    each(cases, |(name, lose)| {
+        let shape = Shape { groups: 2, ..Layout::plain(1, 4, 2, 17).shape };
+        let layout = Layout { shape, gate: true, extras: true, ..Layout::plain(1, 4, 2, 17) };
+        let mut problem = layout.random(&mut generator("a fault applies"));
+        let fault = find(name).expect("in the catalogue").fault;
+        assert!(fault.applies(Method::Zoh, &problem), "{name}");
+        lose(&mut problem);
+        assert!(!fault.applies(Method::Zoh, &problem), "{name}");
+    });
 }
 
 #[test]

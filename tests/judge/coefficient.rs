@@ -7,7 +7,8 @@ use holdfast::promise::Contract;
 use holdfast::promise::allowance::U;
 use holdfast::results::Verdict;
 use holdfast::truth;
-use rstest::rstest;
+
+use crate::cases::{crossed, each};
 
 #[test]
 fn a_step_of_zero_must_be_the_exact_identity() {
@@ -115,33 +116,33 @@ fn stated(method: Method, weights: Weights, which: usize) -> f64 {
 }
 
 /// Every element of a sweep off by a share of the contract: within it at ⅞, beyond it at 1¼.
-#[rstest]
-fn the_contract_is_the_stated_one_and_no_wider(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(0, 1)] which: usize,
-) {
-    let problem = sweep::all().into_iter().find(|sweep| sweep.weights == weights).expect("a sweep").draw(1);
-    let width = weights.width();
-    for method in Method::ALL {
-        let units = stated(method, weights, which);
-        let want = truth::coefficient::solve(method, &problem).expect("certified");
-        let off = |share: f64| {
-            let mut got = [want.a_bar.clone(), want.b_bar.clone()];
-            for (i, element) in got[which].chunks_mut(width).enumerate() {
-                // Exact where nothing rounds; where half a subnormal is a large share, that is allowed as well.
-                let size = element.iter().fold(0.0, |size: f64, part| size.hypot(*part));
-                let z = problem.delta[i] * problem.a[i * width];
-                if z != 0.0 && size > 1e-30 && size < 1e30 {
-                    element.iter_mut().for_each(|part| *part *= 1.0 + share * units * U);
+#[test]
+fn the_contract_is_the_stated_one_and_no_wider() {
+    each(crossed([Weights::Real, Weights::Complex], [0, 1]), |(weights, which): (Weights, usize)| {
+        let problem =
+            sweep::all().into_iter().find(|sweep| sweep.weights == weights).expect("a sweep").draw(1);
+        let width = weights.width();
+        for method in Method::ALL {
+            let units = stated(method, weights, which);
+            let want = truth::coefficient::solve(method, &problem).expect("certified");
+            let off = |share: f64| {
+                let mut got = [want.a_bar.clone(), want.b_bar.clone()];
+                for (i, element) in got[which].chunks_mut(width).enumerate() {
+                    // Exact where nothing rounds; where half a subnormal is a large share, that is allowed as well.
+                    let size = element.iter().fold(0.0, |size: f64, part| size.hypot(*part));
+                    let z = problem.delta[i] * problem.a[i * width];
+                    if z != 0.0 && size > 1e-30 && size < 1e30 {
+                        element.iter_mut().for_each(|part| *part *= 1.0 + share * units * U);
+                    }
                 }
-            }
-            let (got, want) = ((&got[0][..], &got[1][..]), (&want.a_bar[..], &want.b_bar[..]));
-            judge(method, &problem, got, want, &Contract::PRODUCTION).verdict
-        };
-        assert_eq!(off(0.0), Verdict::Pass, "{method}");
-        assert_eq!((off(0.875), off(-0.875)), (Verdict::Pass, Verdict::Pass), "{method}: {units}");
-        assert_eq!((off(1.25), off(-1.25)), (Verdict::Fail, Verdict::Fail), "{method}: {units}");
-    }
+                let (got, want) = ((&got[0][..], &got[1][..]), (&want.a_bar[..], &want.b_bar[..]));
+                judge(method, &problem, got, want, &Contract::PRODUCTION).verdict
+            };
+            assert_eq!(off(0.0), Verdict::Pass, "{method}");
+            assert_eq!((off(0.875), off(-0.875)), (Verdict::Pass, Verdict::Pass), "{method}: {units}");
+            assert_eq!((off(1.25), off(-1.25)), (Verdict::Fail, Verdict::Fail), "{method}: {units}");
+        }
+    });
 }
 
 /// A modulus alone says nothing of a turned phase.

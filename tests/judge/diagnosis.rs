@@ -5,14 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
-use holdfast::formula::{Fraction, Function, Term};
 use holdfast::judge::diagnose::{Effort, Models, by_tensor, diagnose};
 use holdfast::judge::faults::Fault;
-use holdfast::judge::faults::around::FoundTerm;
 use holdfast::judge::faults::catalogue::{self, Entry};
 use holdfast::judge::faults::recorded::RecordedFault;
-use holdfast::judge::faults::scan;
-use holdfast::judge::faults::variant::Variant;
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, plan};
@@ -22,8 +18,8 @@ use holdfast::results::{Diagnosis, Verdict};
 use holdfast::tensor::{Tensor, TensorName};
 use holdfast::verify::Request;
 use rayon::prelude::*;
-use rstest::rstest;
 
+use crate::cases::{crossed, each};
 use crate::solved::{Kind, Run, Solved, solve};
 use crate::support::run::verify;
 
@@ -285,12 +281,12 @@ fn mixed_pairs_are_always_caught_and_named_in_most() {
 }
 
 /// A wrong name would be worse than none.
-#[rstest]
-fn what_no_model_explains_gets_no_name(#[values(0, 1)] which: usize) {
-    let (fault, _) = catalogue::NOT_NAMED[which];
-    for method in Method::ALL {
-        for weights in Weights::ALL {
-            for kind in [Kind::Plain, Kind::Full] {
+#[test]
+fn what_no_model_explains_gets_no_name() {
+    each([0, 1], |which: usize| {
+        let (fault, _) = catalogue::NOT_NAMED[which];
+        for method in Method::ALL {
+            for (weights, kind) in [(Weights::Real, Kind::Plain), (Weights::Complex, Kind::Full)] {
                 let solved = solve(kind, weights, method);
                 let run = solved.run(&planted(fault, None));
                 if run.verdict == Verdict::Fail {
@@ -300,136 +296,97 @@ fn what_no_model_explains_gets_no_name(#[values(0, 1)] which: usize) {
                 }
             }
         }
-    }
-}
-
-/// What refutes most pairs is the beginning of what decides on the others, bit for bit.
-#[rstest]
-fn the_beginning_of_a_variant_is_that_of_the_whole(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(Kind::Plain, Kind::Full)] kind: Kind,
-) {
-    let problem = crate::solved::problem(kind, weights);
-    let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-    let mut compared = 0;
-    for method in Method::ALL {
-        for entry in catalogue::ALL.iter().filter(|entry| entry.fault.applies(method, &problem)) {
-            let mut variant = Variant::specified(method);
-            entry.fault.change(&mut variant);
-            let beginning = scan::beginning(&variant, &problem, (0, 1), 4);
-            assert_eq!(beginning.is_none(), variant.bidirectional);
-            let Some(beginning) = beginning else { continue };
-            let whole = &scan::channel(&variant, &problem, (0, 1)).tensors[TensorName::Out];
-            assert_eq!(bits(&beginning.values), bits(&whole.values[..4]), "{} {method}", entry.name);
-            assert_eq!(bits(&beginning.bound), bits(&whole.bound[..4]), "{} {method}", entry.name);
-            compared += 1;
-        }
-    }
-    assert!(compared > 100, "{compared}");
-}
-
-/// Terms of B̄ that are computed together are what each of them is alone, bit for bit.
-#[rstest]
-fn terms_together_are_what_each_is_alone(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(Kind::Plain, Kind::Full)] kind: Kind,
-) {
-    let problem = crate::solved::problem(kind, weights);
-    let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-    let functions = [Function::Power(0), Function::Power(2), Function::Phi(0), Function::Phi(2)];
-    let functions = functions.into_iter().chain([Function::Resolvent(Fraction::HALF)]);
-    let mut terms = Vec::new();
-    for (of, delta) in functions.flat_map(|of| (0..4).map(move |delta| (of, delta))) {
-        let term = Term { factor: Fraction(1, 3), delta, of };
-        let found = FoundTerm { term, b: 1, u: 1, offset: 0 };
-        terms.extend([found, FoundTerm { b: 2, u: 0, ..found }, FoundTerm { offset: -1, ..found }]);
-    }
-    for name in ["base-2", "bias-missing", "c-transposed", "step-delta-doubled"] {
-        let mut variant = Variant::specified(Method::Foh);
-        catalogue::find(name).expect("in the catalogue").fault.change(&mut variant);
-        let together = scan::of_terms(&variant, &problem, (0, 1), 13, &terms).expect("causal");
-        for (term, together) in terms.iter().zip(together) {
-            let alone = scan::beginning(&variant.of_terms(&[*term]), &problem, (0, 1), 13).expect("causal");
-            assert_eq!(bits(&together), bits(&alone.values), "{term:?} {name}");
-        }
-    }
-    assert!(scan::of_terms(&Variant::specified(Method::Poly), &problem, (0, 1), 4, &terms).is_none());
+    });
 }
 
 /// One fault in several methods, on more problems than the first that shows it.
-#[rstest]
-#[case("phi-taylor-4", Method::Foh)]
-#[case("runs-as-zoh", Method::Rk4)]
-#[case("runs-as-highorder", Method::Poly)]
-#[case("runs-as-poly", Method::HighOrder)]
-#[case("log2e-twice-imaginary", Method::Zoh)]
-#[case("log2e-twice-imaginary", Method::Poly)]
-fn a_fault_is_named_on_every_problem_that_shows_it(
-    #[case] fault: &str,
-    #[case] method: Method,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(Kind::Plain, Kind::Full)] kind: Kind,
-) {
-    let solved = solve(kind, weights, method);
-    let run = solved.run(&planted(fault, None));
-    if fault == "log2e-twice-imaginary" && weights == Weights::Real {
-        assert_eq!(run.verdict, Verdict::Pass);
-        return;
-    }
-    assert_eq!(run.verdict, Verdict::Fail);
-    let found = diagnose(&solved.case(&run), &Models::compute(method, &solved.problem), Effort::default());
-    assert_eq!(found.first().map(|d| d.name.as_str()), Some(fault), "{found:?}");
+#[test]
+fn a_fault_is_named_on_every_problem_that_shows_it() {
+    let cases: [(&str, Method); 6] = [
+        ("phi-taylor-4", Method::Foh),
+        ("runs-as-zoh", Method::Rk4),
+        ("runs-as-highorder", Method::Poly),
+        ("runs-as-poly", Method::HighOrder),
+        ("log2e-twice-imaginary", Method::Zoh),
+        ("log2e-twice-imaginary", Method::Poly),
+    ];
+    each(
+        crossed(crossed(cases, [Weights::Real, Weights::Complex]), [Kind::Plain, Kind::Full]),
+        |(((fault, method), weights), kind): ((_, Weights), Kind)| {
+            let solved = solve(kind, weights, method);
+            let run = solved.run(&planted(fault, None));
+            if fault == "log2e-twice-imaginary" && weights == Weights::Real {
+                assert_eq!(run.verdict, Verdict::Pass);
+                return;
+            }
+            assert_eq!(run.verdict, Verdict::Fail);
+            let found =
+                diagnose(&solved.case(&run), &Models::compute(method, &solved.problem), Effort::default());
+            assert_eq!(found.first().map(|d| d.name.as_str()), Some(fault), "{found:?}");
+        },
+    );
 }
 
 /// Outputs rounded to 16 bits tell as much: what zoh returns, recorded under rk4.
-#[rstest]
-fn a_method_that_ran_as_another_is_named_for_every_input_type(
-    #[values(InputType::F32, InputType::F16, InputType::Bf16)] input: InputType,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let filter = Filter {
-        regimes: regime::all()
-            .iter()
-            .filter(|r| ["short", "everything-on"].contains(&r.name.as_str()))
-            .collect(),
-        weights: vec![weights],
-        inputs: vec![input],
-        ..Filter::default()
-    };
-    for spec in plan(&filter) {
-        let solved = Solved::of(Kind::Full, spec.draw(1), Method::Rk4);
-        let run = solved.run_as(Method::Zoh, &CpuBackend::new());
-        assert_eq!(run.verdict, Verdict::Fail, "{}", spec.id());
-        let models = Models::compute(Method::Rk4, &solved.problem);
-        let found = diagnose(&solved.case(&run), &models, Effort::default());
-        assert_eq!(found.first().map(|d| d.name.as_str()), Some("runs-as-zoh"), "{}: {found:?}", spec.id());
-    }
+#[test]
+fn a_method_that_ran_as_another_is_named_for_every_input_type() {
+    each(
+        crossed([InputType::F32, InputType::F16, InputType::Bf16], [Weights::Real, Weights::Complex]),
+        |(input, weights): (InputType, Weights)| {
+            let filter = Filter {
+                regimes: regime::all()
+                    .iter()
+                    .filter(|r| ["short", "everything-on"].contains(&r.name.as_str()))
+                    .collect(),
+                weights: vec![weights],
+                inputs: vec![input],
+                ..Filter::default()
+            };
+            for spec in plan(&filter) {
+                let solved = Solved::of(Kind::Full, spec.draw(1), Method::Rk4);
+                let run = solved.run_as(Method::Zoh, &CpuBackend::new());
+                assert_eq!(run.verdict, Verdict::Fail, "{}", spec.id());
+                let models = Models::compute(Method::Rk4, &solved.problem);
+                let found = diagnose(&solved.case(&run), &models, Effort::default());
+                assert_eq!(
+                    found.first().map(|d| d.name.as_str()),
+                    Some("runs-as-zoh"),
+                    "{}: {found:?}",
+                    spec.id()
+                );
+            }
+        },
+    );
 }
 
 /// A last state that nothing explains hides nothing of what is wrong with the output, and the other way round.
-#[rstest]
-fn each_tensor_is_explained_on_its_own(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let solved = solve(Kind::Full, weights, Method::Rk4);
-    let (wrong, right) = (solved.run_as(Method::Zoh, &CpuBackend::new()), solved.run(&CpuBackend::new()));
-    let models = Models::compute(Method::Rk4, &solved.problem);
-    let names = |run: &Run, failing: &[TensorName]| {
-        let found = by_tensor(&solved.case(run), failing, &models, Effort::SINGLE);
-        found.map(|_, models| models.first().map(|model| model.name.clone()))
-    };
-    let named = |name: &str| Some(name.to_owned());
-    let garbage = |tensor: &Tensor<f64>| tensor.with(tensor.values.iter().map(|x| 3.0 * x + 1.0).collect());
-    for (keep, other) in [(TensorName::Out, TensorName::LastState), (TensorName::LastState, TensorName::Out)]
-    {
-        // One tensor of the wrong method, the other one right, or nothing that has a name.
-        let mut mixed = Run { tensors: right.tensors.clone(), verdict: Verdict::Fail };
-        mixed.tensors[keep] = wrong.tensors[keep].clone();
-        assert_eq!(names(&mixed, &[keep])[keep], named("runs-as-zoh"), "{keep}");
-        mixed.tensors[other] = garbage(&right.tensors[other]);
-        let found = names(&mixed, &[keep, other]);
-        assert_eq!((&found[keep], &found[other]), (&named("runs-as-zoh"), &None), "{keep}");
-    }
-    let found = names(&wrong, &TensorName::ALL);
-    assert!(found.values().all(|name| *name == named("runs-as-zoh")), "{found:?}");
+#[test]
+fn each_tensor_is_explained_on_its_own() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let solved = solve(Kind::Full, weights, Method::Rk4);
+        let (wrong, right) = (solved.run_as(Method::Zoh, &CpuBackend::new()), solved.run(&CpuBackend::new()));
+        let models = Models::compute(Method::Rk4, &solved.problem);
+        let names = |run: &Run, failing: &[TensorName]| {
+            let found = by_tensor(&solved.case(run), failing, &models, Effort::SINGLE);
+            found.map(|_, models| models.first().map(|model| model.name.clone()))
+        };
+        let named = |name: &str| Some(name.to_owned());
+        let garbage =
+            |tensor: &Tensor<f64>| tensor.with(tensor.values.iter().map(|x| 3.0 * x + 1.0).collect());
+        for (keep, other) in
+            [(TensorName::Out, TensorName::LastState), (TensorName::LastState, TensorName::Out)]
+        {
+            // One tensor of the wrong method, the other one right, or nothing that has a name.
+            let mut mixed = Run { tensors: right.tensors.clone(), verdict: Verdict::Fail };
+            mixed.tensors[keep] = wrong.tensors[keep].clone();
+            assert_eq!(names(&mixed, &[keep])[keep], named("runs-as-zoh"), "{keep}");
+            mixed.tensors[other] = garbage(&right.tensors[other]);
+            let found = names(&mixed, &[keep, other]);
+            assert_eq!((&found[keep], &found[other]), (&named("runs-as-zoh"), &None), "{keep}");
+        }
+        let found = names(&wrong, &TensorName::ALL);
+        assert!(found.values().all(|name| *name == named("runs-as-zoh")), "{found:?}");
+    });
 }
 
 /// Kernels of the Mamba family keep a constant B out of the state: their outputs are right, their last states are not.
@@ -460,41 +417,52 @@ fn a_state_without_b_is_named_for_the_last_state_alone() {
 }
 
 /// Faults of the last state alone: the outputs pass, in one chunk and in two.
-#[rstest]
-fn a_wrong_last_state_is_named_and_no_output(
-    #[values("last-state-one-chunk-early", "last-state-doubled")] fault: &str,
-    #[values(Kind::Plain, Kind::Full, Kind::Long)] kind: Kind,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    for method in Method::ALL {
-        let solved = solve(kind, weights, method);
-        let (run, right) = (solved.run(&planted(fault, None)), solved.run(&CpuBackend::new()));
-        let same = |name| run.tensors[name] == right.tensors[name];
-        assert!(same(TensorName::Out) && !same(TensorName::LastState), "{method}");
-        assert_eq!(run.verdict, Verdict::Fail, "{method}");
-        let models = Models::compute(method, &solved.problem);
-        let found = by_tensor(&solved.case(&run), &[TensorName::LastState], &models, Effort::default());
-        let first = found[TensorName::LastState].first().map(|model| model.name.as_str());
-        assert_eq!(first, Some(fault), "{method}: {found:?}");
-    }
+#[test]
+fn a_wrong_last_state_is_named_and_no_output() {
+    each(
+        crossed(
+            crossed(["last-state-one-chunk-early", "last-state-doubled"], [Kind::Full, Kind::Long]),
+            [Weights::Real, Weights::Complex],
+        ),
+        |((fault, kind), weights): ((&str, Kind), Weights)| {
+            for method in Method::ALL {
+                let solved = solve(kind, weights, method);
+                let (run, right) = (solved.run(&planted(fault, None)), solved.run(&CpuBackend::new()));
+                let same = |name| run.tensors[name] == right.tensors[name];
+                assert!(same(TensorName::Out) && !same(TensorName::LastState), "{method}");
+                assert_eq!(run.verdict, Verdict::Fail, "{method}");
+                let models = Models::compute(method, &solved.problem);
+                let found =
+                    by_tensor(&solved.case(&run), &[TensorName::LastState], &models, Effort::default());
+                let first = found[TensorName::LastState].first().map(|model| model.name.as_str());
+                assert_eq!(first, Some(fault), "{method}: {found:?}");
+            }
+        },
+    );
 }
 
 /// A rounding to the other side of what is stored: a fault of both 16-bit types, and of no other.
-#[rstest]
-fn outputs_that_are_cut_off_are_named(
-    #[values(InputType::F16, InputType::Bf16)] input: InputType,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    for method in Method::ALL {
-        let solved = solve(Kind::Narrow(input), weights, method);
-        let run = solved.run_cut_off();
-        assert_eq!(run.verdict, Verdict::Fail, "{method}");
-        let models = Models::compute(method, &solved.problem);
-        let found = diagnose(&solved.case(&run), &models, Effort::default());
-        assert_eq!(found.first().map(|d| d.name.as_str()), Some("store-truncated"), "{method}: {found:?}");
-        let right = solved.run(&CpuBackend::new());
-        assert_eq!(right.verdict, Verdict::Pass, "{method}");
-    }
+#[test]
+fn outputs_that_are_cut_off_are_named() {
+    each(
+        crossed([InputType::F16, InputType::Bf16], [Weights::Real, Weights::Complex]),
+        |(input, weights): (InputType, Weights)| {
+            for method in Method::ALL {
+                let solved = solve(Kind::Narrow(input), weights, method);
+                let run = solved.run_cut_off();
+                assert_eq!(run.verdict, Verdict::Fail, "{method}");
+                let models = Models::compute(method, &solved.problem);
+                let found = diagnose(&solved.case(&run), &models, Effort::default());
+                assert_eq!(
+                    found.first().map(|d| d.name.as_str()),
+                    Some("store-truncated"),
+                    "{method}: {found:?}"
+                );
+                let right = solved.run(&CpuBackend::new());
+                assert_eq!(right.verdict, Verdict::Pass, "{method}");
+            }
+        },
+    );
 }
 
 #[test]

@@ -8,7 +8,8 @@ use holdfast::problem::elements::Elements;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::Coefficients;
 use num_complex::Complex64 as C;
-use rstest::rstest;
+
+use crate::cases::each;
 
 /// Ā and B̄u of a real element: Δ, A, B and u.
 type Step = fn(f64, f64, f64, f64) -> [f64; 2];
@@ -51,18 +52,18 @@ fn everywhere_and_at_a_place(delta: f64, a: f64, b: f64, u: f64) -> [f64; 2] {
     [if z > 2.0 { 1.0 } else { z.exp() }, delta * delta * b * u]
 }
 
-#[rstest]
-#[case::neither(at_two_places, &[-1.0, 0.5, 1.5], None)]
-#[case::the_first(at_two_places, &[-1.0, 3.0, 4.0], Some(("a-bar-formula", "Ā is exp(2·z) where Re z > 2")))]
-#[case::the_second(at_two_places, &[-1.0, -7.0, -9.0], Some(("b-bar-formula", "B̄ is 3Δ where Re z < -6")))]
-#[case::of_b_alone(everywhere_and_at_a_place, &[-1.0, 0.5], Some(("b-bar-formula", "B̄ computes Δ²; specified Δ")))]
-fn a_case_is_told_what_its_own_elements_need(
-    #[case] step: Step,
-    #[case] z: &[f64],
-    #[case] says: Option<(&str, &str)>,
-) {
-    let found = explained(step, step, z).map(|one| (one.name, one.what));
-    assert_eq!(found.as_ref().map(|(name, what)| (&**name, &**what)), says);
+#[test]
+fn a_case_is_told_what_its_own_elements_need() {
+    let cases: [(Step, &[f64], Option<(&str, &str)>); 4] = [
+        (at_two_places, &[-1.0, 0.5, 1.5], None),
+        (at_two_places, &[-1.0, 3.0, 4.0], Some(("a-bar-formula", "Ā is exp(2·z) where Re z > 2"))),
+        (at_two_places, &[-1.0, -7.0, -9.0], Some(("b-bar-formula", "B̄ is 3Δ where Re z < -6"))),
+        (everywhere_and_at_a_place, &[-1.0, 0.5], Some(("b-bar-formula", "B̄ computes Δ²; specified Δ"))),
+    ];
+    each(cases, |(step, z, says)| {
+        let found = explained(step, step, z).map(|one| (one.name, one.what));
+        assert_eq!(found.as_ref().map(|(name, what)| (&**name, &**what)), says);
+    });
 }
 
 /// Both at once have both names.
@@ -117,35 +118,37 @@ fn what_is_not_known_is_counted_at_other_steps() {
 }
 
 /// What is right at ordinary steps beside what is said has no such count, and what is wrong there, too, has one.
-#[rstest]
-#[case::all_is_said(at_two_places, "B̄ is 3Δ where Re z < -6", None)]
-#[case::nowhere_right(
-    |delta: f64, a: f64, b: f64, u: f64| {
-        let z = delta * a;
-        [z.exp(), if z == 0.0 { f64::NAN } else { 3.0 + (1.0 + z.abs()).ln().sin() } * delta * b * u]
-    },
-    "B̄ is NaN where z = 0",
-    Some("; at 240 of 240 other steps B̄ is something else")
-)]
-#[case::to_one_side_alone(
-    |delta: f64, a: f64, b: f64, u: f64| {
-        let z = delta * a;
-        [z.exp(), if z < 0.0 { (z.exp_m1() / z) * delta } else { delta } * b * u]
-    },
-    "B̄ ",
-    None
-)]
-fn what_is_wrong_beside_what_is_said_is_counted(
-    #[case] step: Step,
-    #[case] says: &str,
-    #[case] and: Option<&str>,
-) {
-    let said = found(step).whole().what;
-    assert!(said.contains(says), "{said}");
-    match and {
-        Some(and) => assert!(said.ends_with(and), "{said}"),
-        None => assert!(!said.contains("other steps"), "{said}"),
-    }
+#[test]
+fn what_is_wrong_beside_what_is_said_is_counted() {
+    let cases: [(&str, Step, &str, Option<&str>); 3] = [
+        ("all is said", at_two_places, "B̄ is 3Δ where Re z < -6", None),
+        (
+            "nowhere right",
+            |delta: f64, a: f64, b: f64, u: f64| {
+                let z = delta * a;
+                [z.exp(), if z == 0.0 { f64::NAN } else { 3.0 + (1.0 + z.abs()).ln().sin() } * delta * b * u]
+            },
+            "B̄ is NaN where z = 0",
+            Some("; at 240 of 240 other steps B̄ is something else"),
+        ),
+        (
+            "to one side alone",
+            |delta: f64, a: f64, b: f64, u: f64| {
+                let z = delta * a;
+                [z.exp(), if z < 0.0 { (z.exp_m1() / z) * delta } else { delta } * b * u]
+            },
+            "B̄ ",
+            None,
+        ),
+    ];
+    each(cases, |(_, step, says, and)| {
+        let said = found(step).whole().what;
+        assert!(said.contains(says), "{said}");
+        match and {
+            Some(and) => assert!(said.ends_with(and), "{said}"),
+            None => assert!(!said.contains("other steps"), "{said}"),
+        }
+    });
 }
 
 /// Where no number is returned, one that is leaves all of its error, and what is off somewhere is off there whatever it is.

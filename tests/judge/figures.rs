@@ -1,6 +1,8 @@
 //! Few figures of many numbers, which a change of any of them moves from the seventh digit on: what a long computation makes is
 //! as recorded.
 
+use rayon::prelude::*;
+
 /// Σ over numbers, each with a weight that differs from place to place.
 #[derive(Clone, Copy, Default)]
 pub struct Figure {
@@ -49,4 +51,33 @@ pub fn golden_in(folder: &str, name: &str, description: &str, table: &str) {
         description => description,
         omit_expression => true,
     }, { insta::assert_snapshot!(name.to_owned(), table) });
+}
+
+/// What a snapshot has: its lines, each with those after it that are indented.
+pub fn recorded(path: &str) -> Vec<String> {
+    let file = format!("{}/golden/{path}.snap", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).expect("a snapshot");
+    let (_, body) = text.trim_start_matches("---\n").split_once("\n---\n").expect("a head");
+    let mut all: Vec<String> = Vec::new();
+    for line in body.lines() {
+        match all.last_mut() {
+            Some(last) if line.starts_with("    ") => last.push_str(&format!("{line}\n")),
+            _ => all.push(format!("{line}\n")),
+        }
+    }
+    all
+}
+
+/// Compares one in `step` of what a test of .ci/long has recorded, which is this many.
+pub fn assert_some(path: &str, count: usize, step: usize, said: impl Fn(usize) -> String + Sync) {
+    let known = recorded(path);
+    assert_eq!(known.len(), count, "{path} is recorded anew by .ci/long");
+    let some: Vec<usize> = (0..count).step_by(step).collect();
+    let said: Vec<(usize, String)> = some.into_par_iter().map(|i| (i, said(i))).collect();
+    let wrong: Vec<String> = said
+        .into_iter()
+        .filter(|(i, said)| *said != known[*i])
+        .map(|(i, said)| format!("{said}recorded is\n{}", known[i]))
+        .collect();
+    assert!(wrong.is_empty(), "{path} is recorded anew by .ci/long:\n{}", wrong.join("\n"));
 }

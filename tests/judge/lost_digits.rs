@@ -4,7 +4,8 @@ use holdfast::judge::diagnose::NEEDED;
 use holdfast::judge::lost_digits::{LEFT_IN_DOUBLE, NAME, found};
 use holdfast::problem::InputType;
 use holdfast::tensor::Tensor;
-use rstest::rstest;
+
+use crate::cases::each;
 
 /// Two complex elements with bounds of their own.
 const BOUNDS: [f64; 2] = [0.5, 4.0];
@@ -30,25 +31,28 @@ fn norm(units: [f64; 4]) -> f64 {
 }
 
 /// All but 2⁻²⁰ of the error is gone, whatever is left of it; or three quarters are, and the rest is within its bounds.
-#[rstest]
-#[case::nearly_all([1e9, 0.0, -2e9, 1e8], [500.0, 0.0, -900.0, 100.0], true)]
-#[case::a_little_more_is_left([1e9, 0.0, -2e9, 1e8], [1500.0, 0.0, -2100.0, 100.0], false)]
-#[case::most_within_bounds([8.0, -3.0, 1.0, 5.0], [0.9, -1.0, 0.5, 0.75], true)]
-#[case::most_beyond_a_bound([8.0, -3.0, 1.0, 5.0], [1.1, -0.5, 0.5, 0.75], false)]
-#[case::too_much_is_left([2.0, -3.0, 1.0, 1.0], [0.9, -1.0, 0.5, 0.75], false)]
-#[case::the_last_counts([0.0, 0.0, 0.0, 5.0], [0.0, 0.0, 0.0, 1.5], false)]
-#[case::the_first_counts([5.0, 0.0, 0.0, 0.0], [1.5, 0.0, 0.0, 0.0], false)]
-fn what_double_mends_is_lost_digits(
-    #[case] single: [f64; 4],
-    #[case] double: [f64; 4],
-    #[case] is_lost: bool,
-) {
-    let left = norm(double) / norm(single);
-    let is_within = double.iter().all(|unit| unit.abs() <= 1.0);
-    assert_eq!(left <= LEFT_IN_DOUBLE || is_within && left <= NEEDED, is_lost, "{left}");
-    let residual = residual(single, double);
-    assert_eq!(residual.is_some(), is_lost);
-    assert!(residual.is_none_or(|residual| (residual - left).abs() <= 1e-6 * left), "{residual:?} {left}");
+#[test]
+fn what_double_mends_is_lost_digits() {
+    let cases: [(&str, [f64; 4], [f64; 4], bool); 7] = [
+        ("nearly all", [1e9, 0.0, -2e9, 1e8], [500.0, 0.0, -900.0, 100.0], true),
+        ("a little more is left", [1e9, 0.0, -2e9, 1e8], [1500.0, 0.0, -2100.0, 100.0], false),
+        ("most within bounds", [8.0, -3.0, 1.0, 5.0], [0.9, -1.0, 0.5, 0.75], true),
+        ("most beyond a bound", [8.0, -3.0, 1.0, 5.0], [1.1, -0.5, 0.5, 0.75], false),
+        ("too much is left", [2.0, -3.0, 1.0, 1.0], [0.9, -1.0, 0.5, 0.75], false),
+        ("the last counts", [0.0, 0.0, 0.0, 5.0], [0.0, 0.0, 0.0, 1.5], false),
+        ("the first counts", [5.0, 0.0, 0.0, 0.0], [1.5, 0.0, 0.0, 0.0], false),
+    ];
+    each(cases, |(_, single, double, is_lost)| {
+        let left = norm(double) / norm(single);
+        let is_within = double.iter().all(|unit| unit.abs() <= 1.0);
+        assert_eq!(left <= LEFT_IN_DOUBLE || is_within && left <= NEEDED, is_lost, "{left}");
+        let residual = residual(single, double);
+        assert_eq!(residual.is_some(), is_lost);
+        assert!(
+            residual.is_none_or(|residual| (residual - left).abs() <= 1e-6 * left),
+            "{residual:?} {left}"
+        );
+    });
 }
 
 #[test]

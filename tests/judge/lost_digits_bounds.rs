@@ -7,8 +7,8 @@ use holdfast::judge::lost_digits::{NAME, diagnose, found};
 use holdfast::method::Method;
 use holdfast::problem::InputType;
 use holdfast::tensor::{Tensor, TensorName, Tensors};
-use rstest::rstest;
 
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 fn tensor(values: &[f64]) -> Tensor<f64> {
@@ -16,24 +16,24 @@ fn tensor(values: &[f64]) -> Tensor<f64> {
 }
 
 /// Errors in bounds of 1 around 0, so that nothing rounds. 2⁻²⁰ of the error may be left, whatever it is, or a quarter within its bounds.
-#[rstest]
-#[case::a_quarter_within([4.0, 0.0], [1.0, 0.0], Some(0.25))]
-#[case::a_quarter_beyond([8.0, 0.0], [2.0, 0.0], None)]
-#[case::more_than_a_quarter([4.0, 0.0], [1.0, 0.125], None)]
-#[case::up_to_the_bound([0.0, 64.0], [0.0, -1.0], Some(1.0 / 64.0))]
-#[case::beyond_the_bound([0.0, 64.0], [0.0, -1.0 - f64::EPSILON], None)]
-#[case::so_little_of_much([0.0, 2097152.0], [2.0, 0.0], Some(1.0 / 1048576.0))]
-#[case::a_little_more_of_much([0.0, 2097152.0], [2.0 + 1e-9, 0.0], None)]
-#[case::nothing_is_left([0.5, 3.0], [0.0, 0.0], Some(0.0))]
-#[case::nothing_was_wrong([0.0, 0.0], [0.0, 0.0], None)]
-#[case::double_is_off_alone([0.0, 0.0], [0.5, 0.0], None)]
-fn digits_are_lost_up_to_the_limits(
-    #[case] single: [f64; 2],
-    #[case] double: [f64; 2],
-    #[case] residual: Option<f64>,
-) {
-    let lost = found((&tensor(&single), &tensor(&[0.0; 2])), &double, &[1.0; 2]);
-    assert_eq!(lost.map(|lost| lost.residual), residual);
+#[test]
+fn digits_are_lost_up_to_the_limits() {
+    let cases: [(&str, [f64; 2], [f64; 2], Option<f64>); 10] = [
+        ("a quarter within", [4.0, 0.0], [1.0, 0.0], Some(0.25)),
+        ("a quarter beyond", [8.0, 0.0], [2.0, 0.0], None),
+        ("more than a quarter", [4.0, 0.0], [1.0, 0.125], None),
+        ("up to the bound", [0.0, 64.0], [0.0, -1.0], Some(1.0 / 64.0)),
+        ("beyond the bound", [0.0, 64.0], [0.0, -1.0 - f64::EPSILON], None),
+        ("so little of much", [0.0, 2097152.0], [2.0, 0.0], Some(1.0 / 1048576.0)),
+        ("a little more of much", [0.0, 2097152.0], [2.0 + 1e-9, 0.0], None),
+        ("nothing is left", [0.5, 3.0], [0.0, 0.0], Some(0.0)),
+        ("nothing was wrong", [0.0, 0.0], [0.0, 0.0], None),
+        ("double is off alone", [0.0, 0.0], [0.5, 0.0], None),
+    ];
+    each(cases, |(_, single, double, residual)| {
+        let lost = found((&tensor(&single), &tensor(&[0.0; 2])), &double, &[1.0; 2]);
+        assert_eq!(lost.map(|lost| lost.residual), residual);
+    });
 }
 
 /// The output has lost its digits, the last state is wrong in double, too. Each is asked for by its name and judged by its bounds.

@@ -7,6 +7,7 @@ mod support;
 mod agreement;
 mod alternatives;
 mod budgets;
+mod cases;
 mod catalogue;
 mod certificates;
 mod coefficient;

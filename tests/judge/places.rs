@@ -10,8 +10,8 @@ use holdfast::promise::Contract;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
-use rstest::rstest;
 
+use crate::cases::{crossed, each};
 use crate::support::problems::{Layout, generator};
 
 /// A small problem of which every other channel has a truth, with that.
@@ -63,71 +63,79 @@ impl Judged {
     }
 }
 
-#[rstest]
-fn an_error_is_seen_wherever_it_is(
-    #[values(Method::Zoh, Method::Poly)] method: Method,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let judged = judged(method, weights, InputType::F32);
-    let got = CpuBackend::new().scan(method, &judged.problem).expect("runs");
-    assert_eq!(judged.case(&got).verdict, Verdict::Pass);
-    for (name, want) in judged.want.iter() {
-        for (i, exact) in want.values.iter().enumerate() {
-            let bound = judged.budget.tensors[name].bound[i / want.width];
-            let case = judged.with(&got, name, judged.position(name, i), (exact + 1.5 * bound) as f32);
-            assert_eq!(case.verdict, Verdict::Fail, "{name} {i}");
-            let worst = case.tensors[name].worst.as_ref().expect("compared");
-            assert_eq!(worst.index, judged.problem.judged_index(want, i), "{name}");
-            assert!((1.0..3.0).contains(&worst.ratio), "{name} {i}: {}", worst.ratio);
-        }
-    }
+#[test]
+fn an_error_is_seen_wherever_it_is() {
+    each(
+        crossed([Method::Zoh, Method::Poly], [Weights::Real, Weights::Complex]),
+        |(method, weights): (Method, Weights)| {
+            let judged = judged(method, weights, InputType::F32);
+            let got = CpuBackend::new().scan(method, &judged.problem).expect("runs");
+            assert_eq!(judged.case(&got).verdict, Verdict::Pass);
+            for (name, want) in judged.want.iter() {
+                for (i, exact) in want.values.iter().enumerate() {
+                    let bound = judged.budget.tensors[name].bound[i / want.width];
+                    let case =
+                        judged.with(&got, name, judged.position(name, i), (exact + 1.5 * bound) as f32);
+                    assert_eq!(case.verdict, Verdict::Fail, "{name} {i}");
+                    let worst = case.tensors[name].worst.as_ref().expect("compared");
+                    assert_eq!(worst.index, judged.problem.judged_index(want, i), "{name}");
+                    assert!((1.0..3.0).contains(&worst.ratio), "{name} {i}: {}", worst.ratio);
+                }
+            }
+        },
+    );
 }
 
-#[rstest]
-fn a_nan_is_seen_wherever_it_is(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let judged = judged(Method::Zoh, weights, InputType::F32);
-    let got = CpuBackend::new().scan(Method::Zoh, &judged.problem).expect("runs");
-    for name in TensorName::ALL {
-        for at in 0..got[name].values.len() {
-            let case = judged.with(&got, name, at, f32::NAN);
-            assert_eq!(case.verdict, Verdict::Fail, "{name} {at}");
-            let index = got[name].index(at);
-            let place = format!("{name}{index:?}");
-            assert!(case.reason.contains(&place), "{place} is not in: {}", case.reason);
+#[test]
+fn a_nan_is_seen_wherever_it_is() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let judged = judged(Method::Zoh, weights, InputType::F32);
+        let got = CpuBackend::new().scan(Method::Zoh, &judged.problem).expect("runs");
+        for name in TensorName::ALL {
+            for at in 0..got[name].values.len() {
+                let case = judged.with(&got, name, at, f32::NAN);
+                assert_eq!(case.verdict, Verdict::Fail, "{name} {at}");
+                let index = got[name].index(at);
+                let place = format!("{name}{index:?}");
+                assert!(case.reason.contains(&place), "{place} is not in: {}", case.reason);
+            }
         }
-    }
-    let mut several = got.clone();
-    several[TensorName::Out].values[6..9].fill(f32::NAN);
-    let reason = judged.case(&several).reason;
-    assert_eq!(reason, "3 values are NaN, over all channels, the first of them out[0, 1, 0]");
+        let mut several = got.clone();
+        several[TensorName::Out].values[6..9].fill(f32::NAN);
+        let reason = judged.case(&several).reason;
+        assert_eq!(reason, "3 values are NaN, over all channels, the first of them out[0, 1, 0]");
+    });
 }
 
 /// Half of the last place and what f32 costs, no more: an output is rounded to nearest, not cut off.
-#[rstest]
-fn a_16_bit_output_is_rounded_to_nearest(
-    #[values(InputType::F16, InputType::Bf16)] input: InputType,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let judged = judged(Method::Foh, weights, input);
-    let got = CpuBackend::new().scan(Method::Foh, &judged.problem).expect("runs");
-    assert_eq!(judged.case(&got).verdict, Verdict::Pass);
-    let (format, bounds) = (Format::for_input(input), &judged.budget.tensors[TensorName::Out]);
-    let mut planted = 0;
-    for (i, &exact) in judged.want[TensorName::Out].values.iter().enumerate() {
-        let ulp = format.ulp(exact);
-        // Where it does not cancel, and no binade ends.
-        let rounding = bounds.bound[i] - bounds.store[i];
-        if rounding > 0.004 * ulp || format.ulp(exact.abs() + rounding) != ulp {
-            continue;
-        }
-        let at = judged.position(TensorName::Out, i);
-        for (distance, verdict) in [(0.495, Verdict::Pass), (0.505, Verdict::Fail)] {
-            for side in [-1.0, 1.0] {
-                let case = judged.with(&got, TensorName::Out, at, (exact + side * distance * ulp) as f32);
-                assert_eq!(case.verdict, verdict, "{distance} of the last place at {i}");
+#[test]
+fn a_16_bit_output_is_rounded_to_nearest() {
+    each(
+        crossed([InputType::F16, InputType::Bf16], [Weights::Real, Weights::Complex]),
+        |(input, weights): (InputType, Weights)| {
+            let judged = judged(Method::Foh, weights, input);
+            let got = CpuBackend::new().scan(Method::Foh, &judged.problem).expect("runs");
+            assert_eq!(judged.case(&got).verdict, Verdict::Pass);
+            let (format, bounds) = (Format::for_input(input), &judged.budget.tensors[TensorName::Out]);
+            let mut planted = 0;
+            for (i, &exact) in judged.want[TensorName::Out].values.iter().enumerate() {
+                let ulp = format.ulp(exact);
+                // Where it does not cancel, and no binade ends.
+                let rounding = bounds.bound[i] - bounds.store[i];
+                if rounding > 0.004 * ulp || format.ulp(exact.abs() + rounding) != ulp {
+                    continue;
+                }
+                let at = judged.position(TensorName::Out, i);
+                for (distance, verdict) in [(0.495, Verdict::Pass), (0.505, Verdict::Fail)] {
+                    for side in [-1.0, 1.0] {
+                        let case =
+                            judged.with(&got, TensorName::Out, at, (exact + side * distance * ulp) as f32);
+                        assert_eq!(case.verdict, verdict, "{distance} of the last place at {i}");
+                    }
+                }
+                planted += 1;
             }
-        }
-        planted += 1;
-    }
-    assert!(planted >= 6, "{planted}");
+            assert!(planted >= 6, "{planted}");
+        },
+    );
 }

@@ -14,7 +14,8 @@ use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 use holdfast::truth;
 use num_complex::Complex64;
-use rstest::rstest;
+
+use crate::cases::each;
 
 fn drawn(regime_name: &str) -> Vec<Problem> {
     let regimes = vec![regime::find(regime_name).unwrap_or_else(|| panic!("no regime {regime_name}"))];
@@ -89,19 +90,23 @@ fn the_same_seed_draws_the_same_problem_and_another_seed_another() {
     assert_ne!(one.u, other.u);
 }
 
-#[rstest]
-#[case::tiny("tiny-z", 1e-9, 1e-3)]
-#[case::stiff("stiff", 1.0, 200.0)]
-#[case::imaginary("imaginary", 7e-4, 5.0)]
-#[case::zero("zero-a", 0.0, 0.0)]
-fn z_lies_where_the_regime_says(#[case] name: &str, #[case] lo: f64, #[case] hi: f64) {
-    for problem in drawn(name) {
-        let (least, most) = z_range(&problem);
-        // bf16 and f16 steps are rounded, by at most 2⁻⁸.
-        let slack = 1.0 + 2f64.powi(-8);
-        assert!(least >= lo / slack && most <= hi * slack, "{name}: |z| from {least} to {most}");
-        assert!(most >= hi / 10.0, "{name} does not reach its range: |z| only up to {most}");
-    }
+#[test]
+fn z_lies_where_the_regime_says() {
+    let cases: [(&str, &str, f64, f64); 4] = [
+        ("tiny", "tiny-z", 1e-9, 1e-3),
+        ("stiff", "stiff", 1.0, 200.0),
+        ("imaginary", "imaginary", 7e-4, 5.0),
+        ("zero", "zero-a", 0.0, 0.0),
+    ];
+    each(cases, |(_, name, lo, hi)| {
+        for problem in drawn(name) {
+            let (least, most) = z_range(&problem);
+            // bf16 and f16 steps are rounded, by at most 2⁻⁸.
+            let slack = 1.0 + 2f64.powi(-8);
+            assert!(least >= lo / slack && most <= hi * slack, "{name}: |z| from {least} to {most}");
+            assert!(most >= hi / 10.0, "{name} does not reach its range: |z| only up to {most}");
+        }
+    });
 }
 
 #[test]
@@ -284,32 +289,40 @@ fn lost(sum: Combination, delta: f64, z: Complex64) -> f64 {
 }
 
 /// Without this the pairwise verdict could be vacuous: two methods that no problem tells apart.
-#[rstest]
-fn short_regime_tells_every_two_methods_apart(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let filter = Filter {
-        regimes: vec![regime::find("short").expect("named in the table")],
-        weights: vec![weights],
-        inputs: vec![InputType::F32],
-        ..Filter::default()
-    };
-    for spec in plan(&filter) {
-        let problem = spec.draw(1);
-        let truths = truth::scan::solve(&problem, &Method::ALL).expect("certified");
-        let outputs: Vec<MethodOutputs> = truths
-            .into_iter()
-            .map(|t| MethodOutputs {
-                form: t.method.into(),
-                truth: t.tensors[TensorName::Out].values.clone(),
-                kernel: None,
-                bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
-                    .bound
-                    .clone(),
-            })
-            .collect();
-        for (i, left) in outputs.iter().enumerate() {
-            for right in &outputs[i + 1..] {
-                assert!(distinguishable(left, right), "{} and {} in {}", left.form, right.form, spec.id());
+#[test]
+fn short_regime_tells_every_two_methods_apart() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let filter = Filter {
+            regimes: vec![regime::find("short").expect("named in the table")],
+            weights: vec![weights],
+            inputs: vec![InputType::F32],
+            ..Filter::default()
+        };
+        for spec in plan(&filter) {
+            let problem = spec.draw(1);
+            let truths = truth::scan::solve(&problem, &Method::ALL).expect("certified");
+            let outputs: Vec<MethodOutputs> = truths
+                .into_iter()
+                .map(|t| MethodOutputs {
+                    form: t.method.into(),
+                    truth: t.tensors[TensorName::Out].values.clone(),
+                    kernel: None,
+                    bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
+                        .bound
+                        .clone(),
+                })
+                .collect();
+            for (i, left) in outputs.iter().enumerate() {
+                for right in &outputs[i + 1..] {
+                    assert!(
+                        distinguishable(left, right),
+                        "{} and {} in {}",
+                        left.form,
+                        right.form,
+                        spec.id()
+                    );
+                }
             }
         }
-    }
+    });
 }

@@ -7,8 +7,8 @@ use holdfast::method::Method;
 use holdfast::problem::{InputType, Problem, Weights};
 use holdfast::results::ErrorSequence;
 use holdfast::tensor::{ComputedName, GradientName, Tensor};
-use rstest::rstest;
 
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 fn problem(seqlen: usize) -> Problem {
@@ -54,26 +54,26 @@ fn parts_of_an_element_have_its_place_and_its_bound() {
 }
 
 /// Positions that are no multiple of the stretches: all are in one, and no stretch is empty.
-#[rstest]
-#[case::of_outputs(200, 128, false)]
-#[case::of_gradients(200, 64, true)]
-#[case::just_one_more(129, 128, false)]
-#[case::just_enough(64, 64, true)]
-#[case::one_position(1, 1, false)]
-fn equal_errors_leave_the_first_position_of_each_stretch(
-    #[case] seqlen: usize,
-    #[case] stretches: usize,
-    #[case] is_gradient: bool,
-) {
-    let problem = problem(seqlen);
-    let all = judged(&vec![OFF; 2 * seqlen], 1, InputType::F32, &vec![1.0; 2 * seqlen]);
-    let sequence = match is_gradient {
-        true => gradient(&problem, &all),
-        false => of_case((Method::Zoh, ""), &problem, &all.0, &all.1, &all.2).1,
-    };
-    let first: Vec<usize> = (0..stretches).map(|at| (at * seqlen).div_ceil(stretches)).collect();
-    assert_eq!(sequence.position, first);
-    assert_eq!(sequence.error, vec![OFF; stretches]);
+#[test]
+fn equal_errors_leave_the_first_position_of_each_stretch() {
+    let cases: [(&str, usize, usize, bool); 5] = [
+        ("of outputs", 200, 128, false),
+        ("of gradients", 200, 64, true),
+        ("just one more", 129, 128, false),
+        ("just enough", 64, 64, true),
+        ("one position", 1, 1, false),
+    ];
+    each(cases, |(_, seqlen, stretches, is_gradient)| {
+        let problem = problem(seqlen);
+        let all = judged(&vec![OFF; 2 * seqlen], 1, InputType::F32, &vec![1.0; 2 * seqlen]);
+        let sequence = match is_gradient {
+            true => gradient(&problem, &all),
+            false => of_case((Method::Zoh, ""), &problem, &all.0, &all.1, &all.2).1,
+        };
+        let first: Vec<usize> = (0..stretches).map(|at| (at * seqlen).div_ceil(stretches)).collect();
+        assert_eq!(sequence.position, first);
+        assert_eq!(sequence.error, vec![OFF; stretches]);
+    });
 }
 
 /// One that is no number is worse than any other, and counted apart.

@@ -9,7 +9,8 @@ use holdfast::results::revisions::Change::{
     self, BothBroken, BothWrong, Broken, Closer, Equal, Farther, Mended, Mixed, Rounding, Unmeasured,
 };
 use holdfast::results::revisions::MethodDiff;
-use rstest::rstest;
+
+use crate::cases::each;
 
 /// A comparison of nothing that came to this.
 fn comparison(change: Change) -> MethodDiff {
@@ -26,87 +27,85 @@ fn said_of(counts: &[(Change, usize)]) -> String {
 }
 
 /// Counts that are told from each other's sums, differences and products.
-#[rstest]
-#[case::equal(&[(Equal, 2)], "no need to take it: equal on 2")]
-#[case::rounding(&[(Rounding, 2)], "take it or leave it: equal on 2")]
-#[case::equal_and_rounding(&[(Equal, 2), (Rounding, 3)], "take it or leave it: equal on 5")]
-#[case::closer(&[(Closer, 2)], "take it: closer on 2, worse on none")]
-#[case::closer_and_equal(&[(Closer, 2), (Equal, 1)], "take it: closer on 2, equal on 1, worse on none")]
-#[case::mended(&[(Mended, 2)], "take it: mended on 2")]
-#[case::closer_and_mended(&[(Closer, 2), (Mended, 3)], "take it: closer on 2, mended on 3")]
-#[case::farther(&[(Farther, 2)], "leave it: farther on 2")]
-#[case::broken(&[(Broken, 3)], "leave it: broken on 3")]
-#[case::farther_and_broken(&[(Farther, 2), (Broken, 3)], "leave it: farther on 2, broken on 3")]
-#[case::mixed(&[(Mixed, 2)], "do not take it as it is: closer and farther on 2")]
-#[case::closer_and_farther(&[(Closer, 1), (Farther, 1)], "do not take it as it is: closer on 1, farther on 1")]
-#[case::closer_and_mixed(
-    &[(Closer, 1), (Mixed, 2)],
-    "do not take it as it is: closer on 1, closer and farther on 2"
-)]
-#[case::mended_and_broken(&[(Mended, 1), (Broken, 1)], "do not take it as it is: mended on 1, broken on 1")]
-#[case::wrong(&[(BothWrong, 2), (Equal, 1)], "neither is right: equal on 1, both wrong on 2")]
-#[case::wrong_and_unknown(
-    &[(BothWrong, 1), (Unmeasured, 2)],
-    "neither is right: both wrong on 1, unmeasured on 2"
-)]
-#[case::wrong_and_closer(
-    &[(BothWrong, 2), (Closer, 1)],
-    "better on some, and neither is right on others: closer on 1, both wrong on 2"
-)]
-#[case::wrong_and_mended(
-    &[(BothWrong, 2), (Mended, 1)],
-    "better on some, and neither is right on others: mended on 1, both wrong on 2"
-)]
-#[case::wrong_and_farther(&[(BothWrong, 2), (Farther, 1)], "leave it: farther on 1, both wrong on 2")]
-#[case::broken_twice(&[(BothBroken, 2)], "nothing can be said: still broken on 2")]
-#[case::unmeasured(&[(Unmeasured, 3)], "nothing can be said: unmeasured on 3")]
-#[case::nothing_known(
-    &[(BothBroken, 1), (Unmeasured, 2)],
-    "nothing can be said: still broken on 1, unmeasured on 2"
-)]
-#[case::equal_and_unknown(
-    &[(Equal, 1), (BothBroken, 1)],
-    "no difference that matters where it could be told: equal on 1, still broken on 1"
-)]
-#[case::rounding_and_unknown(
-    &[(Rounding, 1), (Unmeasured, 2)],
-    "no difference that matters where it could be told: equal on 1, unmeasured on 2"
-)]
-#[case::closer_and_unmeasured(
-    &[(Closer, 1), (Unmeasured, 1)],
-    "better where it could be told: closer on 1, unmeasured on 1"
-)]
-#[case::mended_and_still_broken(
-    &[(Mended, 1), (BothBroken, 1)],
-    "better where it could be told: mended on 1, still broken on 1"
-)]
-#[case::farther_and_unmeasured(
-    &[(Equal, 1), (Farther, 1), (Unmeasured, 1)],
-    "leave it: equal on 1, farther on 1, unmeasured on 1"
-)]
-#[case::all_there_is(
-    &[
-        (Equal, 1), (Rounding, 2), (Closer, 3), (Farther, 4), (Mixed, 5), (BothWrong, 6), (Mended, 7), (Broken, 8),
-        (BothBroken, 9), (Unmeasured, 10),
-    ],
-    "do not take it as it is: closer on 3, mended on 7, equal on 3, farther on 4, closer and farther on 5, both wrong on 6, \
-     broken on 8, still broken on 9, unmeasured on 10"
-)]
-fn the_advice_follows_from_the_counts(#[case] counts: &[(Change, usize)], #[case] said: &str) {
-    assert_eq!(said_of(counts), said);
+#[test]
+fn the_advice_follows_from_the_counts() {
+    let cases: [(&[(Change, usize)], &str); 28] = [
+        (&[(Equal, 2)], "no need to take it: equal on 2"),
+        (&[(Rounding, 2)], "take it or leave it: equal on 2"),
+        (&[(Equal, 2), (Rounding, 3)], "take it or leave it: equal on 5"),
+        (&[(Closer, 2)], "take it: closer on 2, worse on none"),
+        (&[(Closer, 2), (Equal, 1)], "take it: closer on 2, equal on 1, worse on none"),
+        (&[(Mended, 2)], "take it: mended on 2"),
+        (&[(Closer, 2), (Mended, 3)], "take it: closer on 2, mended on 3"),
+        (&[(Farther, 2)], "leave it: farther on 2"),
+        (&[(Broken, 3)], "leave it: broken on 3"),
+        (&[(Farther, 2), (Broken, 3)], "leave it: farther on 2, broken on 3"),
+        (&[(Mixed, 2)], "do not take it as it is: closer and farther on 2"),
+        (&[(Closer, 1), (Farther, 1)], "do not take it as it is: closer on 1, farther on 1"),
+        (&[(Closer, 1), (Mixed, 2)], "do not take it as it is: closer on 1, closer and farther on 2"),
+        (&[(Mended, 1), (Broken, 1)], "do not take it as it is: mended on 1, broken on 1"),
+        (&[(BothWrong, 2), (Equal, 1)], "neither is right: equal on 1, both wrong on 2"),
+        (&[(BothWrong, 1), (Unmeasured, 2)], "neither is right: both wrong on 1, unmeasured on 2"),
+        (
+            &[(BothWrong, 2), (Closer, 1)],
+            "better on some, and neither is right on others: closer on 1, both wrong on 2",
+        ),
+        (
+            &[(BothWrong, 2), (Mended, 1)],
+            "better on some, and neither is right on others: mended on 1, both wrong on 2",
+        ),
+        (&[(BothWrong, 2), (Farther, 1)], "leave it: farther on 1, both wrong on 2"),
+        (&[(BothBroken, 2)], "nothing can be said: still broken on 2"),
+        (&[(Unmeasured, 3)], "nothing can be said: unmeasured on 3"),
+        (&[(BothBroken, 1), (Unmeasured, 2)], "nothing can be said: still broken on 1, unmeasured on 2"),
+        (
+            &[(Equal, 1), (BothBroken, 1)],
+            "no difference that matters where it could be told: equal on 1, still broken on 1",
+        ),
+        (
+            &[(Rounding, 1), (Unmeasured, 2)],
+            "no difference that matters where it could be told: equal on 1, unmeasured on 2",
+        ),
+        (&[(Closer, 1), (Unmeasured, 1)], "better where it could be told: closer on 1, unmeasured on 1"),
+        (&[(Mended, 1), (BothBroken, 1)], "better where it could be told: mended on 1, still broken on 1"),
+        (&[(Equal, 1), (Farther, 1), (Unmeasured, 1)], "leave it: equal on 1, farther on 1, unmeasured on 1"),
+        (
+            &[
+                (Equal, 1),
+                (Rounding, 2),
+                (Closer, 3),
+                (Farther, 4),
+                (Mixed, 5),
+                (BothWrong, 6),
+                (Mended, 7),
+                (Broken, 8),
+                (BothBroken, 9),
+                (Unmeasured, 10),
+            ],
+            "do not take it as it is: closer on 3, mended on 7, equal on 3, farther on 4, closer and farther on 5, both wrong on 6, \
+     broken on 8, still broken on 9, unmeasured on 10",
+        ),
+    ];
+    each(cases, |(counts, said)| {
+        assert_eq!(said_of(counts), said);
+    });
 }
 
 /// Up to one bound, this included, a value is as specified; what is no number is not.
-#[rstest]
-#[case::at_the_bound(Some(1.0), "")]
-#[case::within(Some(0.25), "")]
-#[case::it_did_not_run(None, "")]
-#[case::just_beyond(Some(1.0 + f64::EPSILON), "; the new one is outside the specification on 1")]
-#[case::far_beyond(Some(f64::INFINITY), "; the new one is outside the specification on 1")]
-#[case::no_number(Some(f64::NAN), "; the new one is outside the specification on 1")]
-fn a_new_revision_beyond_a_bound_is_said_to_be(#[case] worst: Option<f64>, #[case] said: &str) {
-    let closer = MethodDiff { new_worst: worst, ..comparison(Closer) };
-    assert_eq!(recommend(&[closer]), format!("take it: closer on 1, worse on none{said}"));
+#[test]
+fn a_new_revision_beyond_a_bound_is_said_to_be() {
+    let cases: [(&str, Option<f64>, &str); 6] = [
+        ("at the bound", Some(1.0), ""),
+        ("within", Some(0.25), ""),
+        ("it did not run", None, ""),
+        ("just beyond", Some(1.0 + f64::EPSILON), "; the new one is outside the specification on 1"),
+        ("far beyond", Some(f64::INFINITY), "; the new one is outside the specification on 1"),
+        ("no number", Some(f64::NAN), "; the new one is outside the specification on 1"),
+    ];
+    each(cases, |(_, worst, said)| {
+        let closer = MethodDiff { new_worst: worst, ..comparison(Closer) };
+        assert_eq!(recommend(&[closer]), format!("take it: closer on 1, worse on none{said}"));
+    });
 }
 
 /// What only the new revision runs on has to be right for it to be taken; what is closer, and still wrong, is no worse than before.
@@ -157,24 +156,28 @@ fn values_that_differ_without_a_bound_are_counted_and_no_advice_hides_them() {
     assert_eq!(recommend(&[]), "nothing can be said");
 }
 
-#[rstest]
-#[case(Equal, false)]
-#[case(Rounding, false)]
-#[case(Closer, false)]
-#[case(Farther, true)]
-#[case(Mixed, true)]
-#[case(BothWrong, false)]
-#[case(Mended, false)]
-#[case(Broken, true)]
-#[case(BothBroken, true)]
-#[case(Unmeasured, true)]
-fn one_comparison_that_is_worse_or_unknown_is_enough(#[case] change: Change, #[case] worse: bool) {
-    let others = || [comparison(Equal), comparison(Closer)];
-    assert!(!is_worse(&others()));
-    let [first, second] = others();
-    assert_eq!(is_worse(&[first, second, comparison(change)]), worse);
-    let [first, second] = others();
-    assert_eq!(is_worse(&[comparison(change), first, second]), worse);
+#[test]
+fn one_comparison_that_is_worse_or_unknown_is_enough() {
+    let cases: [(Change, bool); 10] = [
+        (Equal, false),
+        (Rounding, false),
+        (Closer, false),
+        (Farther, true),
+        (Mixed, true),
+        (BothWrong, false),
+        (Mended, false),
+        (Broken, true),
+        (BothBroken, true),
+        (Unmeasured, true),
+    ];
+    each(cases, |(change, worse)| {
+        let others = || [comparison(Equal), comparison(Closer)];
+        assert!(!is_worse(&others()));
+        let [first, second] = others();
+        assert_eq!(is_worse(&[first, second, comparison(change)]), worse);
+        let [first, second] = others();
+        assert_eq!(is_worse(&[comparison(change), first, second]), worse);
+    });
 }
 
 #[test]

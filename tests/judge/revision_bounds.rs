@@ -10,7 +10,8 @@ use holdfast::promise::Contract;
 use holdfast::results::revisions::{Change, Difference, MethodDiff};
 use holdfast::tensor::Coefficients;
 use num_complex::Complex64;
-use rstest::rstest;
+
+use crate::cases::each;
 
 /// Δ, A, B and u of an element.
 type Inputs = (f32, Complex64, Complex64, f32);
@@ -68,16 +69,20 @@ fn bounds_from_0(elements: &Elements, units: f64) -> f64 {
 }
 
 /// A bound itself is still within it.
-#[rstest]
-#[case::the_old_at_its_bound(0.0, 0.5, Change::Rounding)]
-#[case::the_new_at_its_bound(0.5, 0.0, Change::Rounding)]
-#[case::from_the_bound_to_beyond(0.0, -0.5, Change::Farther)]
-#[case::from_beyond_to_the_bound(-0.5, 0.0, Change::Closer)]
-fn an_error_of_one_bound_is_within_it(#[case] old: f64, #[case] new: f64, #[case] change: Change) {
-    let elements = elements(Weights::Real, &[small()]);
-    let want = bounds_from_0(&elements, 1.0);
-    let [old, new] = [old, new].map(|share| [(share * want) as f32]);
-    assert_eq!(compared(&elements, &[want], &old, &new).change, change);
+#[test]
+fn an_error_of_one_bound_is_within_it() {
+    let cases: [(&str, f64, f64, Change); 4] = [
+        ("the old at its bound", 0.0, 0.5, Change::Rounding),
+        ("the new at its bound", 0.5, 0.0, Change::Rounding),
+        ("from the bound to beyond", 0.0, -0.5, Change::Farther),
+        ("from beyond to the bound", -0.5, 0.0, Change::Closer),
+    ];
+    each(cases, |(_, old, new, change)| {
+        let elements = elements(Weights::Real, &[small()]);
+        let want = bounds_from_0(&elements, 1.0);
+        let [old, new] = [old, new].map(|share| [(share * want) as f32]);
+        assert_eq!(compared(&elements, &[want], &old, &new).change, change);
+    });
 }
 
 /// Two roundings of one wrong value may be two bounds apart, and no more.
@@ -187,49 +192,58 @@ fn the_first_of_the_heaviest_differences_of_each_kind_is_shown() {
 }
 
 /// The second element alone differs, in B̄u; what it is, is told of it and of no other one.
-#[rstest]
-fn a_difference_is_told_with_its_inputs(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let (width, c) = (weights.width(), Complex64::new);
-    let others = (0.25, c(-1.0, 3.0), c(2.0, 4.0), -1.0);
-    let elements = elements(
-        weights,
-        &[others, (0.5, c(-2.0, 1.0), c(0.75, -0.25), 3.0), (0.125, c(-5.0, 6.0), c(7.0, 9.0), 2.0)],
-    );
-    let a_bar = [0.5, 0.25, -0.5, 1.25, 0.75, 2.25];
-    let b_bar = [0.25, -2.0, 1.5, -0.5, 3.0, 5.0];
-    let part =
-        |values: [f64; 6]| -> Vec<f64> { values.chunks(2).flat_map(|both| both[..width].to_vec()).collect() };
-    let single = |values: &[f64]| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
-    let times_u = [-0.25, 2.0, 4.5, -1.5, 6.0, 10.0];
-    let mut wrong = times_u;
-    // Of complex weights in the imaginary part alone.
-    (wrong[2], wrong[3]) = if width == 1 { (8.0, 0.0) } else { (4.5, -4.0) };
-    let (a_bars, old, new) = (single(&part(a_bar)), single(&part(wrong)), single(&part(times_u)));
-    let runs = (Ok((&a_bars[..], &old[..])), Ok((&a_bars[..], &new[..])));
-    let want = (part(a_bar), part(b_bar));
-    let found =
-        compare(Method::Zoh, Operand::Variable, &elements, runs.0, runs.1, Ok((&want.0[..], &want.1[..])));
-    assert_eq!((found.compared, found.equal, found.closer), (6, 5, 1));
-    assert_eq!((found.method, found.weights, found.b), (Method::Zoh, weights, Operand::Variable));
-    assert_eq!((found.new_worst, found.change), (Some(0.0), Change::Closer));
-    let [Difference { change, value, index, inputs, old, new, truth, old_error, new_error, trained }] =
-        &found.differences[..]
-    else {
-        panic!("{:?}", found.differences)
-    };
-    assert_eq!((*change, value.as_str(), *index, *trained), (Change::Closer, "b_bar_u", 1, false));
-    assert_eq!((Some(*old_error), *new_error), (found.old_worst, 0.0));
-    let texts = (old.as_str(), new.as_str(), truth.as_str());
-    match weights {
-        Weights::Real => {
-            assert_eq!(inputs, &["delta = 5e-1", "A = -2e0", "B = 7.5e-1", "u = 3e0"]);
-            assert_eq!(texts, ("8e0", "4.5e0", "4.5e0"));
+#[test]
+fn a_difference_is_told_with_its_inputs() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let (width, c) = (weights.width(), Complex64::new);
+        let others = (0.25, c(-1.0, 3.0), c(2.0, 4.0), -1.0);
+        let elements = elements(
+            weights,
+            &[others, (0.5, c(-2.0, 1.0), c(0.75, -0.25), 3.0), (0.125, c(-5.0, 6.0), c(7.0, 9.0), 2.0)],
+        );
+        let a_bar = [0.5, 0.25, -0.5, 1.25, 0.75, 2.25];
+        let b_bar = [0.25, -2.0, 1.5, -0.5, 3.0, 5.0];
+        let part = |values: [f64; 6]| -> Vec<f64> {
+            values.chunks(2).flat_map(|both| both[..width].to_vec()).collect()
+        };
+        let single = |values: &[f64]| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
+        let times_u = [-0.25, 2.0, 4.5, -1.5, 6.0, 10.0];
+        let mut wrong = times_u;
+        // Of complex weights in the imaginary part alone.
+        (wrong[2], wrong[3]) = if width == 1 { (8.0, 0.0) } else { (4.5, -4.0) };
+        let (a_bars, old, new) = (single(&part(a_bar)), single(&part(wrong)), single(&part(times_u)));
+        let runs = (Ok((&a_bars[..], &old[..])), Ok((&a_bars[..], &new[..])));
+        let want = (part(a_bar), part(b_bar));
+        let found = compare(
+            Method::Zoh,
+            Operand::Variable,
+            &elements,
+            runs.0,
+            runs.1,
+            Ok((&want.0[..], &want.1[..])),
+        );
+        assert_eq!((found.compared, found.equal, found.closer), (6, 5, 1));
+        assert_eq!((found.method, found.weights, found.b), (Method::Zoh, weights, Operand::Variable));
+        assert_eq!((found.new_worst, found.change), (Some(0.0), Change::Closer));
+        let [Difference { change, value, index, inputs, old, new, truth, old_error, new_error, trained }] =
+            &found.differences[..]
+        else {
+            panic!("{:?}", found.differences)
+        };
+        assert_eq!((*change, value.as_str(), *index, *trained), (Change::Closer, "b_bar_u", 1, false));
+        assert_eq!((Some(*old_error), *new_error), (found.old_worst, 0.0));
+        let texts = (old.as_str(), new.as_str(), truth.as_str());
+        match weights {
+            Weights::Real => {
+                assert_eq!(inputs, &["delta = 5e-1", "A = -2e0", "B = 7.5e-1", "u = 3e0"]);
+                assert_eq!(texts, ("8e0", "4.5e0", "4.5e0"));
+            }
+            Weights::Complex => {
+                assert_eq!(inputs, &["delta = 5e-1", "A = -2e0+1e0i", "B = 7.5e-1-2.5e-1i", "u = 3e0"]);
+                assert_eq!(texts, ("4.5e0-4e0i", "4.5e0-1.5e0i", "4.5e0-1.5e0i"));
+            }
         }
-        Weights::Complex => {
-            assert_eq!(inputs, &["delta = 5e-1", "A = -2e0+1e0i", "B = 7.5e-1-2.5e-1i", "u = 3e0"]);
-            assert_eq!(texts, ("4.5e0-4e0i", "4.5e0-1.5e0i", "4.5e0-1.5e0i"));
-        }
-    }
+    });
 }
 
 #[test]
@@ -246,30 +260,29 @@ fn threshold() -> f64 {
 }
 
 /// Errors of 0 are those of what overflows as it has to, or may.
-#[rstest]
-#[case::where_the_bound_reaches_it(plain(600.0, 1.0), [1.0, 0.0], [f32::INFINITY, 0.0], true)]
-#[case::where_the_truth_is_just_there(plain(0.0, 1.0), [threshold(), 0.0], [f32::INFINITY, 0.0], true)]
-#[case::just_below(plain(0.0, 1.0), [threshold().next_down(), 0.0], [f32::INFINITY, 0.0], false)]
-#[case::of_the_other_sign(plain(600.0, 1.0), [1.0, 0.0], [f32::NEG_INFINITY, 0.0], false)]
-#[case::in_the_imaginary_part(small(), [0.0, 1e39], [0.0, f32::INFINITY], true)]
-#[case::in_its_negative(small(), [0.0, -1e39], [0.0, f32::NEG_INFINITY], true)]
-#[case::of_its_other_sign(small(), [0.0, 1e39], [0.0, f32::NEG_INFINITY], false)]
-#[case::beside_a_zero_of_another_sign(small(), [-0.0, 1e39], [0.0, f32::INFINITY], true)]
-#[case::in_the_part_that_is_small(small(), [1e39, 1.0], [3e38, f32::INFINITY], false)]
-#[case::beside_what_is_no_number(small(), [0.0, 1e39], [f32::NAN, f32::INFINITY], false)]
-fn an_infinity_is_right_where_the_truth_may_be_beyond_the_range(
-    #[case] element: Inputs,
-    #[case] want: [f64; 2],
-    #[case] got: [f32; 2],
-    #[case] is_right: bool,
-) {
-    let elements = elements(Weights::Complex, &[element]);
-    let run = || Ok((&got[..], &[0.0f32; 2][..]));
-    let found =
-        compare(Method::Zoh, Operand::Constant, &elements, run(), run(), Ok((&want[..], &[0.0; 2][..])));
-    let expected = if is_right { (Some(0.0), Some(0)) } else { (Some(f64::INFINITY), Some(1)) };
-    assert_eq!((found.old_worst, found.old_infinite), expected);
-    assert_eq!((found.new_worst, found.new_infinite), expected);
+#[test]
+fn an_infinity_is_right_where_the_truth_may_be_beyond_the_range() {
+    let cases: [(&str, Inputs, [f64; 2], [f32; 2], bool); 10] = [
+        ("where the bound reaches it", plain(600.0, 1.0), [1.0, 0.0], [f32::INFINITY, 0.0], true),
+        ("where the truth is just there", plain(0.0, 1.0), [threshold(), 0.0], [f32::INFINITY, 0.0], true),
+        ("just below", plain(0.0, 1.0), [threshold().next_down(), 0.0], [f32::INFINITY, 0.0], false),
+        ("of the other sign", plain(600.0, 1.0), [1.0, 0.0], [f32::NEG_INFINITY, 0.0], false),
+        ("in the imaginary part", small(), [0.0, 1e39], [0.0, f32::INFINITY], true),
+        ("in its negative", small(), [0.0, -1e39], [0.0, f32::NEG_INFINITY], true),
+        ("of its other sign", small(), [0.0, 1e39], [0.0, f32::NEG_INFINITY], false),
+        ("beside a zero of another sign", small(), [-0.0, 1e39], [0.0, f32::INFINITY], true),
+        ("in the part that is small", small(), [1e39, 1.0], [3e38, f32::INFINITY], false),
+        ("beside what is no number", small(), [0.0, 1e39], [f32::NAN, f32::INFINITY], false),
+    ];
+    each(cases, |(_, element, want, got, is_right)| {
+        let elements = elements(Weights::Complex, &[element]);
+        let run = || Ok((&got[..], &[0.0f32; 2][..]));
+        let found =
+            compare(Method::Zoh, Operand::Constant, &elements, run(), run(), Ok((&want[..], &[0.0; 2][..])));
+        let expected = if is_right { (Some(0.0), Some(0)) } else { (Some(f64::INFINITY), Some(1)) };
+        assert_eq!((found.old_worst, found.old_infinite), expected);
+        assert_eq!((found.new_worst, found.new_infinite), expected);
+    });
 }
 
 /// One that is no number has many bit patterns, which say nothing; a zero has two, which differ.

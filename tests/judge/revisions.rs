@@ -15,7 +15,8 @@ use holdfast::promise::Contract;
 use holdfast::results::revisions::{Change, MethodDiff};
 use holdfast::tensor::Coefficients;
 use num_complex::Complex64;
-use rstest::rstest;
+
+use crate::cases::{crossed, each};
 
 /// A step at which zoh's Ā is exactly 1. Here as below, A = 1.
 const EXACT: f32 = 0.0;
@@ -210,33 +211,33 @@ fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
 }
 
 /// A cause is held against the elements that were compared, as they are: Δ, A, B and u of one.
-#[rstest]
-fn a_cause_is_held_against_the_compared_elements(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let elements = elements::draw(weights, 1);
-    let asked: Mutex<Vec<Elements>> = Mutex::default();
-    // zoh with a step that is twice as long in B̄.
-    let evaluate = |elements: &Elements| {
-        asked.lock().expect("no test fails here").push(elements.clone());
-        let (mut a_bar, mut b_bar) = (Vec::new(), Vec::new());
-        for [delta, a_re, a_im, b_re, b_im, u] in numbers_of(elements) {
-            let a = (Complex64::new(a_re.into(), a_im.into()) * f64::from(delta)).exp();
-            let b = Complex64::new(b_re.into(), b_im.into()) * (2.0 * f64::from(delta) * f64::from(u));
-            a_bar.extend(&[a.re, a.im][..weights.width()]);
-            b_bar.extend(&[b.re, b.im][..weights.width()]);
+#[test]
+fn a_cause_is_held_against_the_compared_elements() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let elements = elements::draw(weights, 1);
+        let asked: Mutex<Vec<Elements>> = Mutex::default();
+        // zoh with a step that is twice as long in B̄.
+        let evaluate = |elements: &Elements| {
+            asked.lock().expect("no test fails here").push(elements.clone());
+            let (mut a_bar, mut b_bar) = (Vec::new(), Vec::new());
+            for [delta, a_re, a_im, b_re, b_im, u] in numbers_of(elements) {
+                let a = (Complex64::new(a_re.into(), a_im.into()) * f64::from(delta)).exp();
+                let b = Complex64::new(b_re.into(), b_im.into()) * (2.0 * f64::from(delta) * f64::from(u));
+                a_bar.extend(&[a.re, a.im][..weights.width()]);
+                b_bar.extend(&[b.re, b.im][..weights.width()]);
+            }
+            Some(Coefficients { a_bar, b_bar })
+        };
+        let found = cause(Method::Zoh, &elements, &evaluate, || None, (&[], &[])).expect("a cause");
+        assert_eq!(found.name, "b-bar-delta-doubled");
+        let asked = asked.into_inner().expect("no test fails here");
+        let compared: HashSet<[u32; 6]> = numbers_of(&elements).map(|one| one.map(f32::to_bits)).collect();
+        let last = asked.last().expect("it was asked");
+        assert!(last.u.len() >= 200, "{} elements", last.u.len());
+        for one in numbers_of(last) {
+            assert!(compared.contains(&one.map(f32::to_bits)), "{one:?} was not compared");
         }
-        Some(Coefficients { a_bar, b_bar })
-    };
-    let found = cause(Method::Zoh, &elements, &evaluate, || None, (&[], &[])).expect("a cause");
-    assert_eq!(found.name, "b-bar-delta-doubled");
-    let asked = asked.into_inner().expect("no test fails here");
-    let compared: HashSet<[u32; 6]> = numbers_of(&elements).map(|one| one.map(f32::to_bits)).collect();
-    let last = asked.last().expect("it was asked");
-    assert!(last.u.len() >= 200, "{} elements", last.u.len());
-    for one in numbers_of(last) {
-        assert!(compared.contains(&one.map(f32::to_bits)), "{one:?} was not compared");
-    }
+    });
 }
 
 /// Δ, both parts of A and of B, and u.
@@ -279,46 +280,55 @@ fn what_is_equal_is_not_called_wrong() {
 }
 
 /// What a B̄u may be off: B̄'s bound times |u|, the rounding of the products with u and with B, and their underflows.
-#[rstest]
-fn the_products_with_b_and_u_round(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(3.0, -0.375, 0.0)] u: f32,
-    #[values(0.0, 1e-44, 0.75, -4e6)] b_bar: f64,
-    #[values(1e-44, 1.5)] b: f32,
-) {
-    let product = f64::from(f32::EPSILON) / 2.0 * if weights == Weights::Complex { 5f64.sqrt() } else { 1.0 };
-    let smallest = f64::from(f32::from_bits(1));
-    let elements = Elements { u: vec![u], ..elements(weights, vec![0.5], b) };
-    let width = weights.width();
-    let (a_bar, b_bar) = ([1.5, 0.0], [b_bar, -0.25 * b_bar]);
-    let (want, size) = (&b_bar[..width], f64::hypot(b_bar[0], if width == 2 { b_bar[1] } else { 0.0 }));
-    let (_, bounds) =
-        coefficient::bounds(Method::Zoh, &elements.coefficients, (&a_bar[..width], want), &Contract::FOREIGN);
-    let u = f64::from(u);
-    let bound = if u == 0.0 {
-        0.0
-    } else {
-        bounds[0] * u.abs() * (1.0 + 2.0 * product) + 2.0 * product * size * u.abs() + smallest
-    };
-    // Well beyond the bound in the last part.
-    let off = 1e3 * (bound + smallest);
-    let old: Vec<f32> =
-        (0..width).map(|i| (b_bar[i] * u + if i + 1 == width { off } else { 0.0 }) as f32).collect();
-    let right: Vec<f32> = want.iter().map(|part| (part * u) as f32).collect();
-    let parts = old.iter().zip(want).map(|(&old, want)| f64::from(old) - want * u);
-    let error = parts.fold(0.0, f64::hypot) / bound;
-    let a_bar = [1.5f32, 0.0];
-    let diff = compare(
-        Method::Zoh,
-        Operand::Variable,
-        &elements,
-        Ok((&a_bar[..width], &old)),
-        Ok((&a_bar[..width], &right)),
-        Ok((&[1.5, 0.0][..width], want)),
+#[test]
+fn the_products_with_b_and_u_round() {
+    each(
+        crossed(
+            crossed(crossed([Weights::Real, Weights::Complex], [3.0, -0.375, 0.0]), [0.0, 1e-44, 0.75, -4e6]),
+            [1e-44, 1.5],
+        ),
+        |(((weights, u), b_bar), b): (((Weights, f32), f64), f32)| {
+            let product =
+                f64::from(f32::EPSILON) / 2.0 * if weights == Weights::Complex { 5f64.sqrt() } else { 1.0 };
+            let smallest = f64::from(f32::from_bits(1));
+            let elements = Elements { u: vec![u], ..elements(weights, vec![0.5], b) };
+            let width = weights.width();
+            let (a_bar, b_bar) = ([1.5, 0.0], [b_bar, -0.25 * b_bar]);
+            let (want, size) =
+                (&b_bar[..width], f64::hypot(b_bar[0], if width == 2 { b_bar[1] } else { 0.0 }));
+            let (_, bounds) = coefficient::bounds(
+                Method::Zoh,
+                &elements.coefficients,
+                (&a_bar[..width], want),
+                &Contract::FOREIGN,
+            );
+            let u = f64::from(u);
+            let bound = if u == 0.0 {
+                0.0
+            } else {
+                bounds[0] * u.abs() * (1.0 + 2.0 * product) + 2.0 * product * size * u.abs() + smallest
+            };
+            // Well beyond the bound in the last part.
+            let off = 1e3 * (bound + smallest);
+            let old: Vec<f32> =
+                (0..width).map(|i| (b_bar[i] * u + if i + 1 == width { off } else { 0.0 }) as f32).collect();
+            let right: Vec<f32> = want.iter().map(|part| (part * u) as f32).collect();
+            let parts = old.iter().zip(want).map(|(&old, want)| f64::from(old) - want * u);
+            let error = parts.fold(0.0, f64::hypot) / bound;
+            let a_bar = [1.5f32, 0.0];
+            let diff = compare(
+                Method::Zoh,
+                Operand::Variable,
+                &elements,
+                Ok((&a_bar[..width], &old)),
+                Ok((&a_bar[..width], &right)),
+                Ok((&[1.5, 0.0][..width], want)),
+            );
+            let found = diff.old_worst.expect("the old revision ran");
+            assert!(found == error || (found - error).abs() <= 1e-12 * error, "{found}, not {error}");
+            assert_eq!(diff.change, Change::Closer);
+        },
     );
-    let found = diff.old_worst.expect("the old revision ran");
-    assert!(found == error || (found - error).abs() <= 1e-12 * error, "{found}, not {error}");
-    assert_eq!(diff.change, Change::Closer);
 }
 
 /// Where nothing is bounded two numbers cannot be told apart, and a number is told from what is none; two that are none, not.

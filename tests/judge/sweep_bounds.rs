@@ -11,7 +11,8 @@ use holdfast::problem::{CoefficientProblem, Weights};
 use holdfast::promise::allowance::{COEFFICIENT, HALF_SUBNORMAL, U, product};
 use holdfast::results::Diagnosis;
 use num_complex::{Complex32, Complex64};
-use rstest::rstest;
+
+use crate::cases::{crossed, each};
 
 /// The smallest f32 above 0.
 const SMALLEST: f32 = f32::from_bits(1);
@@ -98,67 +99,86 @@ fn at_the_bound((model, bound): (Complex64, f64)) -> [Complex32; 2] {
 
 /// The truth is put where the model leaves an eighth of the error: within ¼, and more than what is nearly explained. So it is the bound
 /// alone that decides.
-#[rstest]
-#[case::of_a_bar(Weights::Real, "a-bar-delta-doubled", 0, (0.375, real(-2.0), real(3.0)))]
-#[case::of_b_bar(Weights::Real, "b-bar-delta-doubled", 1, (0.375, real(-2.0), real(3.0)))]
-#[case::of_a_large_b(Weights::Real, "b-bar-delta-doubled", 1, (0.3125, real(-1.0), real(300.0)))]
-#[case::of_complex_a_bar(
-    Weights::Complex, "a-bar-delta-doubled", 0, (0.375, Complex64::new(-2.0, 1.5), Complex64::new(1.5, -2.0))
-)]
-#[case::of_complex_b_bar(
-    Weights::Complex, "b-bar-delta-doubled", 1, (0.375, Complex64::new(-2.0, 1.5), Complex64::new(1.5, -2.0))
-)]
-#[case::of_an_a_bar_that_underflows(Weights::Real, "a-bar-delta-doubled", 0, (0.625, real(-80.0), real(3.0)))]
-#[case::of_a_b_bar_that_underflows(
-    Weights::Real, "b-bar-delta-doubled", 1, (0.75, real(-2.0), real(40.0 * f64::from(SMALLEST)))
-)]
-fn a_model_explains_what_is_within_its_bound(
-    #[case] weights: Weights,
-    #[case] fault: &str,
-    #[case] which: usize,
-    #[case] element: (f32, Complex64, Complex64),
-) {
-    let problem = problem(weights, &[element]);
-    let models = modelled(fault, element, weights);
-    let model = models[which];
-    let [within, beyond] = at_the_bound(model);
-    assert!((double(beyond) - model.0).norm() > model.1);
-    for (got, is_explained) in [(within, true), (beyond, false)] {
-        let error = double(got) - model.0;
-        let mut values = models.map(|(value, _)| rounded(value));
-        values[which] = (got, double(got) + error * 8.0);
-        let found = said(&problem, &[values]);
-        let named = found.iter().find(|one| one.name == fault);
-        assert_eq!(named.is_some(), is_explained, "{got} {:?}", names(&found));
-        assert!(named.is_none_or(|one| (one.residual - 0.125).abs() < 0.01), "{found:?}");
-    }
+#[test]
+fn a_model_explains_what_is_within_its_bound() {
+    let cases: [(&str, Weights, &str, usize, (f32, Complex64, Complex64)); 7] = [
+        ("of a bar", Weights::Real, "a-bar-delta-doubled", 0, (0.375, real(-2.0), real(3.0))),
+        ("of b bar", Weights::Real, "b-bar-delta-doubled", 1, (0.375, real(-2.0), real(3.0))),
+        ("of a large b", Weights::Real, "b-bar-delta-doubled", 1, (0.3125, real(-1.0), real(300.0))),
+        (
+            "of complex a bar",
+            Weights::Complex,
+            "a-bar-delta-doubled",
+            0,
+            (0.375, Complex64::new(-2.0, 1.5), Complex64::new(1.5, -2.0)),
+        ),
+        (
+            "of complex b bar",
+            Weights::Complex,
+            "b-bar-delta-doubled",
+            1,
+            (0.375, Complex64::new(-2.0, 1.5), Complex64::new(1.5, -2.0)),
+        ),
+        (
+            "of an a bar that underflows",
+            Weights::Real,
+            "a-bar-delta-doubled",
+            0,
+            (0.625, real(-80.0), real(3.0)),
+        ),
+        (
+            "of a b bar that underflows",
+            Weights::Real,
+            "b-bar-delta-doubled",
+            1,
+            (0.75, real(-2.0), real(40.0 * f64::from(SMALLEST))),
+        ),
+    ];
+    each(cases, |(_, weights, fault, which, element)| {
+        let problem = problem(weights, &[element]);
+        let models = modelled(fault, element, weights);
+        let model = models[which];
+        let [within, beyond] = at_the_bound(model);
+        assert!((double(beyond) - model.0).norm() > model.1);
+        for (got, is_explained) in [(within, true), (beyond, false)] {
+            let error = double(got) - model.0;
+            let mut values = models.map(|(value, _)| rounded(value));
+            values[which] = (got, double(got) + error * 8.0);
+            let found = said(&problem, &[values]);
+            let named = found.iter().find(|one| one.name == fault);
+            assert_eq!(named.is_some(), is_explained, "{got} {:?}", names(&found));
+            assert!(named.is_none_or(|one| (one.residual - 0.125).abs() < 0.01), "{found:?}");
+        }
+    });
 }
 
 /// A model that may overflow has what overflowed, whatever it is; a part of it that did not is no other value.
-#[rstest]
-#[case::within_its_error(0.5, [f32::INFINITY, 0.0], true)]
-#[case::of_no_number(0.5, [f32::NAN, 0.0], true)]
-#[case::beyond_its_error(2.0, [f32::INFINITY, 0.0], false)]
-#[case::beyond_it_is_no_number(2.0, [f32::NAN, 0.0], false)]
-#[case::by_far(-1e5, [f32::INFINITY, 0.0], true)]
-fn what_overflows_is_the_models_where_it_may_overflow(
-    #[case] below: f64,
-    #[case] got: [f32; 2],
-    #[case] is_explained: bool,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let (delta, a) = (0.75, real(-2.0));
-    let fault = "b-bar-delta-doubled";
-    // 2ΔB is so many of its own bounds below the largest f32.
-    let share = modelled(fault, (delta, a, real(1.0)), weights)[1];
-    let b = f64::from(f32::MAX) / share.0.re * (1.0 - below * share.1 / share.0.re);
-    let element = (delta, a, real(f64::from(b as f32)));
-    let [a_bar, (b_bar, error)] = modelled(fault, element, weights);
-    assert_eq!(b_bar.norm() + error > f64::from(f32::MAX), is_explained);
-    let specified = element.2 * f64::from(delta);
-    let values = [rounded(a_bar.0), (Complex32::new(got[0], got[1]), specified)];
-    let found = said(&problem(weights, &[element]), &[values]);
-    assert_eq!(names(&found).contains(&fault), is_explained, "{:?}", names(&found));
+#[test]
+fn what_overflows_is_the_models_where_it_may_overflow() {
+    let cases: [(&str, f64, [f32; 2], bool); 5] = [
+        ("within its error", 0.5, [f32::INFINITY, 0.0], true),
+        ("of no number", 0.5, [f32::NAN, 0.0], true),
+        ("beyond its error", 2.0, [f32::INFINITY, 0.0], false),
+        ("beyond it is no number", 2.0, [f32::NAN, 0.0], false),
+        ("by far", -1e5, [f32::INFINITY, 0.0], true),
+    ];
+    each(
+        crossed(cases, [Weights::Real, Weights::Complex]),
+        |((_, below, got, is_explained), weights): (_, Weights)| {
+            let (delta, a) = (0.75, real(-2.0));
+            let fault = "b-bar-delta-doubled";
+            // 2ΔB is so many of its own bounds below the largest f32.
+            let share = modelled(fault, (delta, a, real(1.0)), weights)[1];
+            let b = f64::from(f32::MAX) / share.0.re * (1.0 - below * share.1 / share.0.re);
+            let element = (delta, a, real(f64::from(b as f32)));
+            let [a_bar, (b_bar, error)] = modelled(fault, element, weights);
+            assert_eq!(b_bar.norm() + error > f64::from(f32::MAX), is_explained);
+            let specified = element.2 * f64::from(delta);
+            let values = [rounded(a_bar.0), (Complex32::new(got[0], got[1]), specified)];
+            let found = said(&problem(weights, &[element]), &[values]);
+            assert_eq!(names(&found).contains(&fault), is_explained, "{:?}", names(&found));
+        },
+    );
 }
 
 /// What is weighed in units of the contract's bound where a model has next to none: a step that is taken for 0.
@@ -189,18 +209,19 @@ fn what_is_left_is_in_units_of_the_larger_bound() {
 }
 
 /// At most 2⁻⁶ may be left: a step that is taken for 0 has Ā = 1.
-#[rstest]
-#[case::just_so_much(1.0, true)]
-#[case::a_little_more(1.0 - 1e-6, false)]
-#[case::less(1.5, true)]
-fn a_model_that_leaves_a_64th_nearly_explains(#[case] error: f64, #[case] is_named: bool) {
-    let sweep = problem(Weights::Real, &[(4e-9, real(-1.0), real(0.0))]);
-    let (left, nothing) = (1.0 / 1024.0, (single(real(0.0)), real(0.0)));
-    let got = 1.0 + left;
-    let found = said(&sweep, &[[(single(real(got)), real(got - error * left / NEARLY)), nothing]]);
-    let named = found.iter().find(|one| one.name == "delta-zero-below-1e-8");
-    assert_eq!(named.is_some(), is_named, "{:?}", names(&found));
-    assert!(named.is_none_or(|one| (one.residual * error / NEARLY - 1.0).abs() < 1e-12));
+#[test]
+fn a_model_that_leaves_a_64th_nearly_explains() {
+    let cases: [(&str, f64, bool); 3] =
+        [("just so much", 1.0, true), ("a little more", 1.0 - 1e-6, false), ("less", 1.5, true)];
+    each(cases, |(_, error, is_named)| {
+        let sweep = problem(Weights::Real, &[(4e-9, real(-1.0), real(0.0))]);
+        let (left, nothing) = (1.0 / 1024.0, (single(real(0.0)), real(0.0)));
+        let got = 1.0 + left;
+        let found = said(&sweep, &[[(single(real(got)), real(got - error * left / NEARLY)), nothing]]);
+        let named = found.iter().find(|one| one.name == "delta-zero-below-1e-8");
+        assert_eq!(named.is_some(), is_named, "{:?}", names(&found));
+        assert!(named.is_none_or(|one| (one.residual * error / NEARLY - 1.0).abs() < 1e-12));
+    });
 }
 
 /// The worst coefficient alone has more than a 64th left, and all together have less.
@@ -239,19 +260,23 @@ fn doubled_and_cut(above: f64, off: f64, more: &[(f32, f64, f64)]) -> Vec<Diagno
 const PAIR: &str = "b-bar-delta-doubled + delta-at-most-1";
 
 /// A pair leaves at most a quarter of what each of its two leaves alone, and is within its bounds.
-#[rstest]
-#[case::a_quarter(48.0, 16.0, true)]
-#[case::more_than_a_quarter(48.0, 20.0, false)]
-#[case::beyond_its_bounds(4096.0, 128.0, false)]
-#[case::less_than_a_quarter(4096.0, 16.0, true)]
-fn a_pair_is_named_where_both_are_needed(#[case] above: f64, #[case] off: f64, #[case] is_named: bool) {
-    let found = doubled_and_cut(above, off, &[]);
-    assert_eq!(names(&found).contains(&PAIR), is_named, "{:?}", names(&found));
-    assert!(is_named || found.iter().all(|one| !one.name.contains(" + ")), "{:?}", names(&found));
-    for pair in found.iter().filter(|one| one.name == PAIR) {
-        let residual = 1.5 * off * U / (16.0 - 1.5 * (1.0 - off * U));
-        assert!((pair.residual / residual - 1.0).abs() < 1e-9, "{} {residual}", pair.residual);
-    }
+#[test]
+fn a_pair_is_named_where_both_are_needed() {
+    let cases: [(&str, f64, f64, bool); 4] = [
+        ("a quarter", 48.0, 16.0, true),
+        ("more than a quarter", 48.0, 20.0, false),
+        ("beyond its bounds", 4096.0, 128.0, false),
+        ("less than a quarter", 4096.0, 16.0, true),
+    ];
+    each(cases, |(_, above, off, is_named)| {
+        let found = doubled_and_cut(above, off, &[]);
+        assert_eq!(names(&found).contains(&PAIR), is_named, "{:?}", names(&found));
+        assert!(is_named || found.iter().all(|one| !one.name.contains(" + ")), "{:?}", names(&found));
+        for pair in found.iter().filter(|one| one.name == PAIR) {
+            let residual = 1.5 * off * U / (16.0 - 1.5 * (1.0 - off * U));
+            assert!((pair.residual / residual - 1.0).abs() < 1e-9, "{} {residual}", pair.residual);
+        }
+    });
 }
 
 /// All coefficients have to agree with a pair, not the worst alone.

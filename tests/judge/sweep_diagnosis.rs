@@ -17,8 +17,8 @@ use holdfast::truth;
 use holdfast::truth::coefficient::CoefficientTruth;
 use holdfast::verify::Request;
 use rayon::prelude::*;
-use rstest::rstest;
 
+use crate::cases::each;
 use crate::support::run::verify;
 
 /// The first sweep of these weights: the kernels' whole range of z.
@@ -44,25 +44,28 @@ fn is_named(name: &str, found: &[Diagnosis]) -> bool {
     found.iter().any(|d| d.name == name && d.residual <= best * (1.0 + 1e-6))
 }
 
-#[rstest]
-fn every_fault_that_coefficients_show_is_named(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let problem = problem(weights);
-    for method in Method::ALL {
-        let want = truth::coefficient::solve(method, &problem).expect("certified");
-        let healthy = found(&CpuBackend::new(), method, &problem, &want);
-        assert_eq!(healthy, (Verdict::Pass, Vec::new()));
-        let entries = catalogue::ALL
-            .iter()
-            .filter(|e| e.fault.applies_to(method) && e.fault.shows_in_coefficients(weights));
-        let entries: Vec<_> = entries.collect();
-        assert!(entries.len() > 20, "{method}: {}", entries.len());
-        entries.par_iter().for_each(|entry| {
-            let backend = CpuBackend::with_faults(entry.name, None).expect("the kernels list every model");
-            let (verdict, found) = found(&backend, method, &problem, &want);
-            assert_eq!(verdict, Verdict::Fail, "{} in {method}", entry.name);
-            assert!(is_named(entry.name, &found), "{} in {method} {weights}: {found:?}", entry.name);
-        });
-    }
+#[test]
+fn every_fault_that_coefficients_show_is_named() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let problem = problem(weights);
+        for method in Method::ALL {
+            let want = truth::coefficient::solve(method, &problem).expect("certified");
+            let healthy = found(&CpuBackend::new(), method, &problem, &want);
+            assert_eq!(healthy, (Verdict::Pass, Vec::new()));
+            let entries = catalogue::ALL
+                .iter()
+                .filter(|e| e.fault.applies_to(method) && e.fault.shows_in_coefficients(weights));
+            let entries: Vec<_> = entries.collect();
+            assert!(entries.len() > 20, "{method}: {}", entries.len());
+            entries.par_iter().for_each(|entry| {
+                let backend =
+                    CpuBackend::with_faults(entry.name, None).expect("the kernels list every model");
+                let (verdict, found) = found(&backend, method, &problem, &want);
+                assert_eq!(verdict, Verdict::Fail, "{} in {method}", entry.name);
+                assert!(is_named(entry.name, &found), "{} in {method} {weights}: {found:?}", entry.name);
+            });
+        }
+    });
 }
 
 /// What the scan's part of the catalogue is about leaves Ā and B̄ as they are: nothing to name, nothing named.
@@ -84,56 +87,68 @@ fn faults_of_the_scan_alone_pass_a_sweep() {
 }
 
 /// A form that reads two inputs has the same coefficients, summed, as one that reads one.
-#[rstest]
-#[case("runs-as-foh-textbook", "runs-as-zoh-exact")]
-#[case("runs-as-bilinear-averaged", "runs-as-bilinear")]
-fn forms_that_read_two_inputs_go_by_the_name_of_their_sum(#[case] fault: &str, #[case] name: &str) {
-    let problem = problem(Weights::Complex);
-    let want = truth::coefficient::solve(Method::Zoh, &problem).expect("certified");
-    let backend = CpuBackend::with_faults(fault, None).expect("the kernels list every model");
-    let (verdict, found) = found(&backend, Method::Zoh, &problem, &want);
-    assert_eq!((verdict, found[0].name.as_str()), (Verdict::Fail, name), "{found:?}");
+#[test]
+fn forms_that_read_two_inputs_go_by_the_name_of_their_sum() {
+    let cases: [(&str, &str); 2] =
+        [("runs-as-foh-textbook", "runs-as-zoh-exact"), ("runs-as-bilinear-averaged", "runs-as-bilinear")];
+    each(cases, |(fault, name)| {
+        let problem = problem(Weights::Complex);
+        let want = truth::coefficient::solve(Method::Zoh, &problem).expect("certified");
+        let backend = CpuBackend::with_faults(fault, None).expect("the kernels list every model");
+        let (verdict, found) = found(&backend, Method::Zoh, &problem, &want);
+        assert_eq!((verdict, found[0].name.as_str()), (Verdict::Fail, name), "{found:?}");
+    });
 }
 
-#[rstest]
-#[case("phi-taylor-4", Method::Foh)]
-#[case("runs-as-zoh", Method::Rk4)]
-#[case("runs-as-poly", Method::HighOrder)]
-#[case("log2e-twice-imaginary", Method::Zoh)]
-fn a_fault_that_shows_in_coefficients_comes_first(#[case] fault: &str, #[case] method: Method) {
-    let problem = problem(Weights::Complex);
-    let want = truth::coefficient::solve(method, &problem).expect("certified");
-    let backend = CpuBackend::with_faults(fault, None).expect("in the kernels' list");
-    let (verdict, found) = found(&backend, method, &problem, &want);
-    assert_eq!(verdict, Verdict::Fail);
-    assert_eq!(found.first().map(|d| d.name.as_str()), Some(fault), "{found:?}");
+#[test]
+fn a_fault_that_shows_in_coefficients_comes_first() {
+    let cases: [(&str, Method); 4] = [
+        ("phi-taylor-4", Method::Foh),
+        ("runs-as-zoh", Method::Rk4),
+        ("runs-as-poly", Method::HighOrder),
+        ("log2e-twice-imaginary", Method::Zoh),
+    ];
+    each(cases, |(fault, method)| {
+        let problem = problem(Weights::Complex);
+        let want = truth::coefficient::solve(method, &problem).expect("certified");
+        let backend = CpuBackend::with_faults(fault, None).expect("in the kernels' list");
+        let (verdict, found) = found(&backend, method, &problem, &want);
+        assert_eq!(verdict, Verdict::Fail);
+        assert_eq!(found.first().map(|d| d.name.as_str()), Some(fault), "{found:?}");
+    });
 }
 
-#[rstest]
-#[case(Method::Zoh, "log2e-twice", "b-twice")]
-#[case(Method::Bilinear, "bilinear-a-bar-swapped", "b-bar-delta-doubled")]
-#[case(Method::HighOrder, "phi-taylor-3", "base-2")]
-fn pairs_are_named(#[case] method: Method, #[case] first: &str, #[case] second: &str) {
-    let problem = problem(Weights::Real);
-    let want = truth::coefficient::solve(method, &problem).expect("certified");
-    let backend = CpuBackend::with_faults(first, Some(second)).expect("in the kernels' list");
-    let (_, found) = found(&backend, method, &problem, &want);
-    let names: BTreeSet<&str> = found.first().expect("named").name.split(" + ").collect();
-    assert_eq!(names, BTreeSet::from([first, second]), "{found:?}");
+#[test]
+fn pairs_are_named() {
+    let cases: [(Method, &str, &str); 3] = [
+        (Method::Zoh, "log2e-twice", "b-twice"),
+        (Method::Bilinear, "bilinear-a-bar-swapped", "b-bar-delta-doubled"),
+        (Method::HighOrder, "phi-taylor-3", "base-2"),
+    ];
+    each(cases, |(method, first, second)| {
+        let problem = problem(Weights::Real);
+        let want = truth::coefficient::solve(method, &problem).expect("certified");
+        let backend = CpuBackend::with_faults(first, Some(second)).expect("in the kernels' list");
+        let (_, found) = found(&backend, method, &problem, &want);
+        let names: BTreeSet<&str> = found.first().expect("named").name.split(" + ").collect();
+        assert_eq!(names, BTreeSet::from([first, second]), "{found:?}");
+    });
 }
 
 /// A wrong name would be worse than none.
-#[rstest]
-fn what_no_model_explains_gets_no_name(#[values(0, 1)] which: usize) {
-    let (fault, _) = catalogue::NOT_NAMED[which];
-    for weights in Weights::ALL {
-        let problem = problem(weights);
-        for method in Method::ALL {
-            let want = truth::coefficient::solve(method, &problem).expect("certified");
-            let backend = CpuBackend::with_faults(fault, None).expect("in the kernels' list");
-            assert_eq!(found(&backend, method, &problem, &want), (Verdict::Fail, Vec::new()), "{method}");
+#[test]
+fn what_no_model_explains_gets_no_name() {
+    each([0, 1], |which: usize| {
+        let (fault, _) = catalogue::NOT_NAMED[which];
+        for weights in Weights::ALL {
+            let problem = problem(weights);
+            for method in Method::ALL {
+                let want = truth::coefficient::solve(method, &problem).expect("certified");
+                let backend = CpuBackend::with_faults(fault, None).expect("in the kernels' list");
+                assert_eq!(found(&backend, method, &problem, &want), (Verdict::Fail, Vec::new()), "{method}");
+            }
         }
-    }
+    });
 }
 
 #[test]

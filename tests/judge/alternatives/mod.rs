@@ -1,19 +1,17 @@
 //! Promise: every change to a scan that is looked for in recordings computes what its name says.
 
 mod coefficients;
-mod combined;
 mod compared;
 mod functions;
-mod late;
 mod numbers;
-mod other_forms;
 mod plain;
 mod planted;
 mod put_together;
 mod reading;
 mod returned;
+mod said;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use holdfast::judge::diagnose::{Alternative, alternatives};
@@ -59,23 +57,33 @@ fn problems() -> Vec<(Method, Problem)> {
     ]
 }
 
-/// A sentence with # for each number in it.
-fn without_numbers(what: &str) -> String {
-    let mut text = String::new();
-    for c in what.chars() {
-        match c {
-            '0'..='9' | '.' if text.ends_with('#') => {}
-            '0'..='9' => text.push('#'),
-            c => text.push(c),
-        }
-    }
-    text
+/// The same, but for poly in fewer positions and states: it has two scans, and each change in either alone and in both.
+fn planted_problems() -> Vec<(Method, Problem)> {
+    let mut all = problems();
+    let shape = Shape { batch: 2, dim: 2, dstate: 1, seqlen: 7, groups: 1 };
+    let (b, c) = (Operand::Variable, Operand::Variable);
+    let (weights, input) = (Weights::Complex, InputType::Bf16);
+    let layout = Layout { shape, weights, input, b, c, gate: true, extras: true };
+    let (_, poly) = all.iter_mut().find(|(method, _)| *method == Method::Poly).expect("one of the six");
+    *poly = layout.random(&mut generator("alternatives in two scans"));
+    poly.judged_channels = poly.channels().collect();
+    poly.u[2] = 0.0;
+    poly.a[0] = 0.25;
+    all
 }
 
-/// What the changes with one sentence compute.
+/// Which changes there are of a name; of those in one of two scans alone, which scan that is, as all changes of both are there.
+fn kind(alternative: &Alternative) -> &str {
+    match alternative.what.rsplit_once("; in the ") {
+        Some((_, "forward scan alone")) => "in the forward scan alone",
+        Some((_, "reversed scan alone")) => "in the reversed scan alone",
+        _ => &alternative.name,
+    }
+}
+
+/// What all changes compute in a few figures: it says that one of them computes something else, and [`compared`] says which.
 #[derive(Default)]
 struct Figures {
-    count: usize,
     /// Of outputs and of last states.
     values: [Figure; 2],
     bounds: [Figure; 2],
@@ -84,7 +92,6 @@ struct Figures {
 
 impl Figures {
     fn add(&mut self, variant: &Variant, problem: &Problem) {
-        self.count += 1;
         for &at in &problem.judged_channels {
             let channel = scan::channel(variant, problem, at);
             self.overflows += usize::from(channel.overflows);
@@ -94,57 +101,62 @@ impl Figures {
             }
         }
     }
-}
 
-/// A change without its numbers; of one that is in one of two scans alone which scan that is, as all changes of both are there.
-fn kind(alternative: &Alternative) -> String {
-    let what = without_numbers(&alternative.what);
-    match what.rsplit_once("; ") {
-        Some((_, scan)) if scan.ends_with(" scan alone") => scan.to_owned(),
-        _ => format!("{}: {what}", alternative.name),
+    fn line(&self) -> String {
+        let of = |i: usize| format!("{:.7} ± {:.5}", self.values[i].sum, self.bounds[i].sum);
+        let not_finite: usize = self.values.iter().chain(&self.bounds).map(|figure| figure.not_finite).sum();
+        format!("{} | {} | {not_finite} not finite | {} overflow", of(0), of(1), self.overflows)
     }
 }
 
-/// One line for each kind: how many changes are of it, and what they compute.
-fn table(method: Method, problem: &Problem) -> String {
-    let mut kinds: Vec<String> = Vec::new();
-    let mut figures: BTreeMap<String, Figures> = BTreeMap::new();
-    let mut add = |kind: String, variant: &Variant| {
-        if !figures.contains_key(&kind) {
-            kinds.push(kind.clone());
-        }
-        figures.entry(kind).or_default().add(variant, problem);
-    };
-    alternatives(method, problem, LENGTH).iter().for_each(|one| add(kind(one), &one.variant));
-    for (what, change) in numbers(problem.weights).chain(PLACES) {
-        let mut variant = Variant::specified(method);
-        change(&mut variant);
-        add((*what).to_owned(), &variant);
-    }
+/// Words in lines of some hundred letters.
+pub fn wrapped<'a>(words: impl IntoIterator<Item = &'a str>, indent: &str) -> String {
     let mut text = String::new();
-    for kind in kinds {
-        let Figures { count, values, bounds, overflows } = &figures[&kind];
-        let _ = write!(text, "{kind} | {count}");
-        for (value, bound) in values.iter().zip(bounds) {
-            let _ = write!(text, " | {:.7} ± {:.5}", value.sum, bound.sum);
+    let mut width = usize::MAX;
+    for word in words {
+        if width > 100 {
+            let _ = write!(text, "{}{indent}{word}", if text.is_empty() { "" } else { "\n" });
+            width = word.len();
+        } else {
+            let _ = write!(text, ", {word}");
+            width += 2 + word.len();
         }
-        let not_finite: usize = values.iter().chain(bounds).map(|figure| figure.not_finite).sum();
-        if not_finite + overflows > 0 {
-            let _ = write!(text, " | {not_finite} not finite, {overflows} overflow");
-        }
-        text.push('\n');
     }
-    text
+    text + "\n"
 }
 
-/// That it is right, the kernels' own faults and the plain scan say.
+/// Which changes there are, by the first words of their names, and what all of them compute.
 #[test]
-fn what_changes_compute_is_as_recorded() {
-    let description = "Every change to a scan that is looked for in recordings: how many are of a kind; of outputs and of last \
-                       states Σ v/(1 + |v|) ± Σ log₁₀ bound, weighted.";
+fn the_changes_that_are_looked_for_are_as_recorded() {
+    let description = "Changes to a scan that are looked for in recordings of six small problems. What all of a method compute: Σ v/(1 + \
+                       |v|) ± Σ log₁₀ bound, weighted, of outputs and of last states. Then their names, by the first word, with how \
+                       many changes each method has of them.";
+    let mut names: BTreeMap<String, (BTreeSet<String>, BTreeMap<Method, usize>)> = BTreeMap::new();
+    let mut table = String::new();
     for (method, problem) in problems() {
-        golden(&format!("forward-{method}"), description, &table(method, &problem));
+        let all = alternatives(method, &problem, LENGTH);
+        let mut figures = Figures::default();
+        all.iter().for_each(|one| figures.add(&one.variant, &problem));
+        for (_, change) in numbers(problem.weights).chain(PLACES) {
+            let mut variant = Variant::specified(method);
+            change(&mut variant);
+            figures.add(&variant, &problem);
+        }
+        for one in &all {
+            let name = kind(one);
+            let word = name.split(['-', ' ']).next().unwrap_or_default();
+            let (of_word, counts) = names.entry(word.to_owned()).or_default();
+            of_word.insert(name.to_owned());
+            *counts.entry(method).or_default() += 1;
+        }
+        let _ = writeln!(table, "{method}: {} changes | {}", all.len(), figures.line());
     }
+    for (word, (of_word, counts)) in &names {
+        let counts: Vec<String> = counts.iter().map(|(method, count)| format!("{method} {count}")).collect();
+        let _ = writeln!(table, "{word}: {}", counts.join(", "));
+        table += &wrapped(of_word.iter().map(String::as_str), "    ");
+    }
+    golden("scan-names", description, &table);
 }
 
 /// A change to one of two scans alone has to be computed over all positions: it is looked for where these and the states are few.

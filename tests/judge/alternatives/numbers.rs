@@ -13,7 +13,7 @@ use holdfast::problem::Weights;
 pub type Change = (&'static str, fn(&mut Variant));
 
 /// Changes with a number that has to be found.
-const NUMBERS: &[Change] = &[
+pub const NUMBERS: &[Change] = &[
     ("Δ × 0.7", |v| v.step_sizes.iter_mut().for_each(|s| s.factor = 0.7)),
     ("Δ × 1.25 in B̄", |v| v.step_sizes[1].factor = 1.25),
     ("Δ × 1.5 in Ā", |v| v.step_sizes[0].factor = 1.5),
@@ -90,7 +90,7 @@ const NUMBERS: &[Change] = &[
 ];
 
 /// The same that only real weights can have.
-const REAL: &[Change] = &[
+pub const REAL: &[Change] = &[
     ("Ā ≥ 0.8", |v| v.a_bar_limits.0 = 0.8),
     ("Ā ≤ 0.9", |v| v.a_bar_limits.1 = 0.9),
     ("P Σ B̄u/(P + 0.001)", |v| v.raised = Raised::Added(1e-3)),

@@ -3,9 +3,9 @@
 
 use holdfast::problem::{Operand, Shape, Weights};
 use holdfast::tensor::GradientName::{InitialState, Z};
-use rstest::rstest;
 
 use super::blank::{Blank, irregular};
+use crate::cases::each;
 
 const NOTHING: [&str; 0] = [];
 
@@ -64,70 +64,74 @@ fn put_softplus_beside_bias(blank: &mut Blank, values: Vec<f32>) {
 }
 
 /// The values, which of them the gradient is 0 at, and what is said.
-#[rstest]
-#[case::size_above(put_z, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |z: f32| z.abs() > 1.5, "|z| is at least 2")]
-#[case::size_below(put_z, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |z: f32| z.abs() < 1.5, "|z| is below 2")]
-#[case::from_0_on(put_z, [0.0, 0.0, 0.0, 2.0, -3.0, 2.5], |z: f32| z != 0.0, "|z| is at least 1")]
-#[case::positive(put_z, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |z: f32| z > 0.0, "z is at least 0")]
-#[case::negative(put_z, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |z: f32| z < 0.0, "z is below 0")]
-#[case::below_a_negative_one(put_z, [-6.0, -7.0, -9.0, -4.0, 8.0, 3.0], |z: f32| z < -5.0, "z is below -5")]
-#[case::above_a_negative_one(put_z, [-6.0, -7.0, -9.0, -4.0, 8.0, 3.0], |z: f32| z > -5.0, "z is at least -5")]
-#[case::between_negative_ones(put_z, [-6.0, -7.0, -9.0, -5.0, 8.0, 3.0], |z: f32| z < -5.0, "z is below -5")]
-#[case::from_negative_ones_on(put_z, [-6.0, -5.0, -9.0, -4.0, 8.0, 3.0], |z: f32| z > -5.0, "z is at least -4")]
-#[case::from_a_negative_one_to_0(put_z, [-6.0, -7.0, -9.0, 0.0, 8.0, 3.0], |z: f32| z > -5.0, "z is at least -1")]
-#[case::size_of_u(put_u, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |u: f32| u.abs() > 1.5, "|u| is at least 2")]
-#[case::u(put_u, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |u: f32| u > 0.0, "u is at least 0")]
-#[case::size_of_dout(put_dout, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |dout: f32| dout.abs() > 1.5, "|dout| is at least 2")]
-#[case::dout(put_dout, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |dout: f32| dout > 0.0, "dout is at least 0")]
-#[case::step(put_delta, [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75], |delta: f32| delta > 0.4, "Δ is at least 0.5")]
-#[case::step_below(put_delta, [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75], |delta: f32| delta < 0.4, "Δ is below 0.5")]
-#[case::step_without_bias(
-    put_delta_without_bias,
-    [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75],
-    |delta: f32| delta > 0.4,
-    "Δ is at least 0.5"
-)]
-#[case::delta(
-    put_delta_beside_bias,
-    [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75],
-    |delta: f32| delta > 0.4,
-    "delta is at least 0.5"
-)]
-#[case::step_of_softplus(put_softplus, [-2.0, -1.5, -1.0, 1.0, 1.5, 2.0], |delta: f32| delta > 0.0, "Δ is at least 1")]
-#[case::beyond_softplus(
-    put_softplus,
-    [-910.0, -920.0, -930.0, -800.0, -790.0, -780.0],
-    |delta: f32| delta < -900.0,
-    "delta + bias is below -900"
-)]
-#[case::delta_before_softplus(
-    put_softplus_beside_bias,
-    [-2.0, -1.5, -1.0, 1.0, 1.5, 2.0],
-    |delta: f32| delta > 0.0,
-    "delta is at least 0"
-)]
-fn limits_in_words(
-    #[case] put: Put,
-    #[case] values: [f32; 6],
-    #[case] is_zero: fn(f32) -> bool,
-    #[case] limit: &str,
-) {
-    let (mut blank, values) = (blank(), spread(values));
-    let want = irregular(24);
-    let at = |i: usize| if is_zero(values[i]) { 0.0 } else { want[i] };
-    let got: Vec<f64> = (0..24).map(at).collect();
-    put(&mut blank, values.clone());
-    assert_eq!(blank.said(Z, &want, &got, 0.01), [said(limit)]);
+#[test]
+fn limits_in_words() {
+    let cases: [(Put, [f32; 6], fn(f32) -> bool, &str); 21] = [
+        (put_z, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |z: f32| z.abs() > 1.5, "|z| is at least 2"),
+        (put_z, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |z: f32| z.abs() < 1.5, "|z| is below 2"),
+        (put_z, [0.0, 0.0, 0.0, 2.0, -3.0, 2.5], |z: f32| z != 0.0, "|z| is at least 1"),
+        (put_z, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |z: f32| z > 0.0, "z is at least 0"),
+        (put_z, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |z: f32| z < 0.0, "z is below 0"),
+        (put_z, [-6.0, -7.0, -9.0, -4.0, 8.0, 3.0], |z: f32| z < -5.0, "z is below -5"),
+        (put_z, [-6.0, -7.0, -9.0, -4.0, 8.0, 3.0], |z: f32| z > -5.0, "z is at least -5"),
+        (put_z, [-6.0, -7.0, -9.0, -5.0, 8.0, 3.0], |z: f32| z < -5.0, "z is below -5"),
+        (put_z, [-6.0, -5.0, -9.0, -4.0, 8.0, 3.0], |z: f32| z > -5.0, "z is at least -4"),
+        (put_z, [-6.0, -7.0, -9.0, 0.0, 8.0, 3.0], |z: f32| z > -5.0, "z is at least -1"),
+        (put_u, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |u: f32| u.abs() > 1.5, "|u| is at least 2"),
+        (put_u, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |u: f32| u > 0.0, "u is at least 0"),
+        (put_dout, [0.5, -0.75, 1.0, -2.0, 2.5, 3.0], |dout: f32| dout.abs() > 1.5, "|dout| is at least 2"),
+        (put_dout, [-3.0, -0.5, -1.5, 1.0, 2.0, 0.25], |dout: f32| dout > 0.0, "dout is at least 0"),
+        (put_delta, [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75], |delta: f32| delta > 0.4, "Δ is at least 0.5"),
+        (put_delta, [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75], |delta: f32| delta < 0.4, "Δ is below 0.5"),
+        (
+            put_delta_without_bias,
+            [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75],
+            |delta: f32| delta > 0.4,
+            "Δ is at least 0.5",
+        ),
+        (
+            put_delta_beside_bias,
+            [0.125, 0.1875, 0.25, 0.5, 0.625, 0.75],
+            |delta: f32| delta > 0.4,
+            "delta is at least 0.5",
+        ),
+        (put_softplus, [-2.0, -1.5, -1.0, 1.0, 1.5, 2.0], |delta: f32| delta > 0.0, "Δ is at least 1"),
+        (
+            put_softplus,
+            [-910.0, -920.0, -930.0, -800.0, -790.0, -780.0],
+            |delta: f32| delta < -900.0,
+            "delta + bias is below -900",
+        ),
+        (
+            put_softplus_beside_bias,
+            [-2.0, -1.5, -1.0, 1.0, 1.5, 2.0],
+            |delta: f32| delta > 0.0,
+            "delta is at least 0",
+        ),
+    ];
+    each(cases, |(put, values, is_zero, limit)| {
+        let (mut blank, values) = (blank(), spread(values));
+        let want = irregular(24);
+        let at = |i: usize| if is_zero(values[i]) { 0.0 } else { want[i] };
+        let got: Vec<f64> = (0..24).map(at).collect();
+        put(&mut blank, values.clone());
+        assert_eq!(blank.said(Z, &want, &got, 0.01), [said(limit)]);
+    });
 }
 
 /// Last of all, the size of the gradient itself.
-#[rstest]
-#[case::below(|size: f64| size < 1.0, "its size is below 1")]
-#[case::above(|size: f64| size > 1.0, "its size is at least 1")]
-fn limits_of_a_gradient_itself(#[case] is_zero: fn(f64) -> bool, #[case] limit: &str) {
-    let want = spread([0.25, -0.5, 0.125, 2.0, -3.0, 4.0]);
-    let got: Vec<f64> = want.iter().map(|want: &f64| if is_zero(want.abs()) { 0.0 } else { *want }).collect();
-    assert_eq!(blank().said(Z, &want, &got, 0.01), [said(limit)]);
+#[test]
+fn limits_of_a_gradient_itself() {
+    let cases: [(&str, fn(f64) -> bool, &str); 2] = [
+        ("below", |size: f64| size < 1.0, "its size is below 1"),
+        ("above", |size: f64| size > 1.0, "its size is at least 1"),
+    ];
+    each(cases, |(_, is_zero, limit)| {
+        let want = spread([0.25, -0.5, 0.125, 2.0, -3.0, 4.0]);
+        let got: Vec<f64> =
+            want.iter().map(|want: &f64| if is_zero(want.abs()) { 0.0 } else { *want }).collect();
+        assert_eq!(blank().said(Z, &want, &got, 0.01), [said(limit)]);
+    });
 }
 
 /// Of all that separates them, what is likeliest is said.
@@ -146,17 +150,21 @@ fn the_likeliest_limit_is_said() {
 }
 
 /// Four that are 0 and four that are not.
-#[rstest]
-#[case::four_and_four([[2.0, 1.0, 2.0, 1.0], [1.0, 2.0, 1.0, 2.0]], true)]
-#[case::five_and_three([[2.0, 1.0, 2.0, 2.0], [1.0, 2.0, 1.0, 2.0]], false)]
-#[case::three_and_five([[2.0, 1.0, 1.0, 1.0], [1.0, 2.0, 1.0, 2.0]], false)]
-fn enough_are_on_either_side(#[case] z: [[f32; 4]; 2], #[case] is_said: bool) {
-    let mut blank = Blank::real(1, 2, 4);
-    let (z, want) = (z.concat(), irregular(8));
-    let got: Vec<f64> = (0..8).map(|i| if z[i] > 1.5 { 0.0 } else { want[i] }).collect();
-    blank.problem.z = Some(z);
-    let expected = if is_said { vec![said("|z| is at least 2")] } else { vec![] };
-    assert_eq!(blank.said(Z, &want, &got, 0.01), expected);
+#[test]
+fn enough_are_on_either_side() {
+    let cases: [(&str, [[f32; 4]; 2], bool); 3] = [
+        ("four and four", [[2.0, 1.0, 2.0, 1.0], [1.0, 2.0, 1.0, 2.0]], true),
+        ("five and three", [[2.0, 1.0, 2.0, 2.0], [1.0, 2.0, 1.0, 2.0]], false),
+        ("three and five", [[2.0, 1.0, 1.0, 1.0], [1.0, 2.0, 1.0, 2.0]], false),
+    ];
+    each(cases, |(_, z, is_said)| {
+        let mut blank = Blank::real(1, 2, 4);
+        let (z, want) = (z.concat(), irregular(8));
+        let got: Vec<f64> = (0..8).map(|i| if z[i] > 1.5 { 0.0 } else { want[i] }).collect();
+        blank.problem.z = Some(z);
+        let expected = if is_said { vec![said("|z| is at least 2")] } else { vec![] };
+        assert_eq!(blank.said(Z, &want, &got, 0.01), expected);
+    });
 }
 
 /// What is on the wrong side, what is wrong otherwise, and what has no positions, have no limit.

@@ -1,7 +1,6 @@
 //! Promise: what is wrong with a backward pass is named, gradient by gradient, and what is wrong in no known way is not.
 
 mod blank;
-mod combined;
 mod computed;
 mod factors;
 mod fitted;
@@ -13,6 +12,7 @@ mod pairs;
 mod places;
 mod planted;
 mod ranges;
+mod said;
 mod skip;
 mod slices;
 mod stands;
@@ -165,12 +165,8 @@ impl<'a> Known<'a> {
 
     /// What is said of the gradients that are beyond their bounds.
     fn judged(&self, got: &Gradients<f64>) -> Named<Vec<Diagnosis>, GradientName> {
-        self.counted(got, &Work::default())
-    }
-
-    /// The same, with what it takes counted.
-    fn counted(&self, got: &Gradients<f64>, work: &Work) -> Named<Vec<Diagnosis>, GradientName> {
         let Known { problem, given, want, bounds, .. } = self;
+        let work = &Work::default();
         let case = Case { form: self.method.into(), problem, given, got, want, bounds, work };
         let fails = |name: GradientName| {
             let (got, want) = (&got[name].values, &want[name]);

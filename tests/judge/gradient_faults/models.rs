@@ -1,6 +1,6 @@
 //! Promise: each fault model says what it is about, applies to what has that, and changes what its name says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use holdfast::formula::Form;
 use holdfast::judge::faults::gradient::catalogue::{self, Fault, windows};
@@ -10,137 +10,49 @@ use holdfast::judge::faults::gradient::variant::{
     Accumulator, Carry, Edge, Length, Misread, Over, PhiSlope, Pick, PowerSlope, SlopePart, Variant,
 };
 use holdfast::method::Method;
-use holdfast::problem::conventions::StateHolds;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::InputType;
 use holdfast::tensor::GradientName::Delta;
-use rstest::rstest;
 
-use super::random;
-use crate::figures::golden;
-use crate::support::problems::{Layout, generator};
-
-/// What an input, a statement or a size takes from a problem.
-type Change = fn(&mut Problem);
-const LESS: [Change; 25] = [
-    |p| p.z = None,
-    |p| p.d = None,
-    |p| (p.z, p.d) = (None, None),
-    |p| p.delta_bias = None,
-    |p| p.delta_softplus = false,
-    |p| (p.delta_bias, p.delta_softplus) = (None, false),
-    |p| p.initial_state = None,
-    |p| p.b_operand = Operand::Constant,
-    |p| p.c_operand = Operand::Constant,
-    |p| (p.b_operand, p.conventions.state) = (Operand::Constant, StateHolds::InputAlone),
-    |p| p.shape.batch = 1,
-    |p| p.shape.batch = 16,
-    |p| p.shape.batch = 17,
-    |p| (p.shape.dim, p.shape.groups) = (1, 1),
-    |p| p.shape.groups = 1,
-    |p| p.shape.groups = 4,
-    |p| p.shape.dstate = 1,
-    |p| p.shape.seqlen = 1,
-    |p| p.shape.seqlen = 2,
-    |p| p.shape.seqlen = 3,
-    |p| p.shape.seqlen = 16,
-    |p| p.shape.seqlen = 17,
-    |p| p.shape.seqlen = 32,
-    |p| p.shape.seqlen = 256,
-    |p| p.shape.seqlen = 257,
-];
-
-/// Every method with both kinds of weights, then the one that has the most with less.
-fn various() -> Vec<(Method, Problem)> {
-    let mut rng = generator("what faults apply to");
-    let shape = Shape { batch: 2, dim: 4, dstate: 2, seqlen: 33, groups: 2 };
-    let (b, c) = (Operand::Variable, Operand::Variable);
-    let mut draw = |weights| {
-        let layout = Layout { shape, weights, input: InputType::F32, b, c, gate: true, extras: true };
-        random(&layout, &mut rng).0
-    };
-    let (real, complex) = (draw(Weights::Real), draw(Weights::Complex));
-    let full = |method| [(method, real.clone()), (method, complex.clone())];
-    let less = |change: Change| {
-        let mut problem = complex.clone();
-        change(&mut problem);
-        (Method::Poly, problem)
-    };
-    Method::ALL.into_iter().flat_map(full).chain(LESS.into_iter().map(less)).collect()
-}
-
-/// The words of a name that are no numbers: all of them in the catalogue, and where a place is.
-fn pattern(name: &str, words: usize) -> String {
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let words = name.split('-').take(words).map(|word| if is_number(word) { "#" } else { word });
-    words.collect::<Vec<_>>().join("-")
-}
-
-fn row(fault: &Fault, words: usize, problems: &[(Method, Problem)]) -> String {
-    let is = [
-        ('r', fault.rounds()),
-        ('d', fault.divides()),
-        ('s', fault.is_separate()),
-        ('f', fault.is_factor()),
-        ('w', fault.without(Method::Zoh.into()).is_some()),
-    ];
-    let is: String = is.into_iter().map(|(mark, is)| if is { mark } else { '.' }).collect();
-    let mark = |(method, problem): &(Method, Problem)| {
-        if fault.applies((*method).into(), problem) { 'x' } else { '.' }
-    };
-    let applies: String = problems.iter().map(mark).collect();
-    format!("{} | {is} | {applies}", pattern(fault.name, words))
-}
-
-#[test]
-fn what_faults_are_and_apply_to_is_as_recorded() {
-    let description = "Faults of backward passes: their names or places, whether they round, divide, are separate, are factors and \
-                       have a place that can be 0, the problems that they apply to, and how many there are of these.";
-    let problems = various();
-    let places = structure::ALL.iter().chain(structure::OF_ANY_LENGTH.iter());
-    let all = catalogue::ALL.iter().chain(catalogue::PARTS.iter()).map(|fault| (fault, usize::MAX));
-    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
-    for (fault, words) in all.chain(places.map(|fault| (fault, 3))) {
-        *rows.entry(row(fault, words, &problems)).or_default() += 1;
-    }
-    let table: String = rows.iter().map(|(row, count)| format!("{row} | {count}\n")).collect();
-    golden("backward-applies", description, &table);
-}
+use crate::cases::each;
 
 /// Of seven items, and of six, in chunks of three.
-#[rstest]
-#[case(Pick::All, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[0, 1, 2, 3, 4, 5, 6, 7, 8])]
-#[case(Pick::First, &[0, 1, 2], &[0, 1, 2])]
-#[case(Pick::Last, &[6, 7, 8], &[3, 4, 5, 6, 7, 8])]
-#[case(Pick::ButFirst, &[3, 4, 5, 6, 7, 8], &[3, 4, 5, 6, 7, 8])]
-#[case(Pick::ButLast, &[0, 1, 2, 3, 4, 5], &[0, 1, 2])]
-#[case(Pick::Whole, &[0, 1, 2, 3, 4, 5], &[0, 1, 2, 3, 4, 5])]
-#[case(Pick::Inside, &[0, 1, 2, 3, 4, 5, 6], &[0, 1, 2, 3, 4, 5])]
-#[case(Pick::Only(1), &[3, 4, 5], &[3, 4, 5])]
-#[case(Pick::Only(2), &[6, 7, 8], &[6, 7, 8])]
-#[case(Pick::Lane(0), &[0, 3, 6], &[0, 3, 6])]
-#[case(Pick::Lane(2), &[2, 5, 8], &[2, 5, 8])]
-fn picks(#[case] pick: Pick, #[case] of_seven: &[usize], #[case] of_six: &[usize]) {
-    for (len, expected) in [(7, of_seven), (6, of_six)] {
-        let kept: Vec<usize> = (0..9).filter(|&i| pick.has(i, len, 3)).collect();
-        assert_eq!(kept, expected, "of {len}");
-    }
+#[test]
+fn picks() {
+    let cases: [(Pick, &[usize], &[usize]); 11] = [
+        (Pick::All, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (Pick::First, &[0, 1, 2], &[0, 1, 2]),
+        (Pick::Last, &[6, 7, 8], &[3, 4, 5, 6, 7, 8]),
+        (Pick::ButFirst, &[3, 4, 5, 6, 7, 8], &[3, 4, 5, 6, 7, 8]),
+        (Pick::ButLast, &[0, 1, 2, 3, 4, 5], &[0, 1, 2]),
+        (Pick::Whole, &[0, 1, 2, 3, 4, 5], &[0, 1, 2, 3, 4, 5]),
+        (Pick::Inside, &[0, 1, 2, 3, 4, 5, 6], &[0, 1, 2, 3, 4, 5]),
+        (Pick::Only(1), &[3, 4, 5], &[3, 4, 5]),
+        (Pick::Only(2), &[6, 7, 8], &[6, 7, 8]),
+        (Pick::Lane(0), &[0, 3, 6], &[0, 3, 6]),
+        (Pick::Lane(2), &[2, 5, 8], &[2, 5, 8]),
+    ];
+    each(cases, |(pick, of_seven, of_six)| {
+        for (len, expected) in [(7, of_seven), (6, of_six)] {
+            let kept: Vec<usize> = (0..9).filter(|&i| pick.has(i, len, 3)).collect();
+            assert_eq!(kept, expected, "of {len}");
+        }
+    });
 }
 
 /// Three quarters of a spacing of bf16 above 1, as a sum or as what is added to 1.
-#[rstest]
-#[case::neither(None, None, 1.005859375, 2.005859375)]
-#[case::the_sum(None, Some(InputType::Bf16), 1.0078125, 2.0)]
-#[case::what_is_added(Some(InputType::Bf16), None, 1.005859375, 2.0078125)]
-#[case::both(Some(InputType::Bf16), Some(InputType::Bf16), 1.0078125, 2.0)]
-#[case::both_in_f16(Some(InputType::F16), Some(InputType::F16), 1.005859375, 2.005859375)]
-fn narrow_sums(
-    #[case] added: Option<InputType>,
-    #[case] kept: Option<InputType>,
-    #[case] small: f64,
-    #[case] large: f64,
-) {
-    let of = Accumulator { over: Over::Positions, added, kept, backwards: false };
-    assert_eq!((of.add(1.0, 0.005859375), of.add(1.0, 1.005859375)), (small, large));
+#[test]
+fn narrow_sums() {
+    let cases: [(&str, Option<InputType>, Option<InputType>, f64, f64); 5] = [
+        ("neither", None, None, 1.005859375, 2.005859375),
+        ("the sum", None, Some(InputType::Bf16), 1.0078125, 2.0),
+        ("what is added", Some(InputType::Bf16), None, 1.005859375, 2.0078125),
+        ("both", Some(InputType::Bf16), Some(InputType::Bf16), 1.0078125, 2.0),
+        ("both in f16", Some(InputType::F16), Some(InputType::F16), 1.005859375, 2.005859375),
+    ];
+    each(cases, |(_, added, kept, small, large)| {
+        let of = Accumulator { over: Over::Positions, added, kept, backwards: false };
+        assert_eq!((of.add(1.0, 0.005859375), of.add(1.0, 1.005859375)), (small, large));
+    });
 }
 
 #[test]
@@ -224,16 +136,20 @@ fn changes_of_places_stand_side_by_side() {
     assert!(first.has(Site::HInU) && !first.has(Site::HInB));
 }
 
-#[rstest]
-#[case(By::Narrow(InputType::Bf16), true)]
-#[case(By::Step(StepSize::Narrow(InputType::F16)), true)]
-#[case(By::Chain(StepSize::Narrow(InputType::Bf16)), true)]
-#[case(By::Step(StepSize::Raw), false)]
-#[case(By::Chain(StepSize::WithoutBias), false)]
-#[case(By::Of(Axis::Batch, Map::First), false)]
-#[case(By::Sides(Sides::Exchanged), false)]
-fn some_changes_round(#[case] by: By, #[case] rounds: bool) {
-    assert_eq!(swap(&[Site::HInU], by).rounds(), rounds);
+#[test]
+fn some_changes_round() {
+    let cases: [(By, bool); 7] = [
+        (By::Narrow(InputType::Bf16), true),
+        (By::Step(StepSize::Narrow(InputType::F16)), true),
+        (By::Chain(StepSize::Narrow(InputType::Bf16)), true),
+        (By::Step(StepSize::Raw), false),
+        (By::Chain(StepSize::WithoutBias), false),
+        (By::Of(Axis::Batch, Map::First), false),
+        (By::Sides(Sides::Exchanged), false),
+    ];
+    each(cases, |(by, rounds)| {
+        assert_eq!(swap(&[Site::HInU], by).rounds(), rounds);
+    });
 }
 
 /// What stands at a place has another in whose place there is nothing; what belongs to none has not, nor have places that have
@@ -254,35 +170,39 @@ fn places_without_what_stands_there() {
     }
 }
 
-#[rstest]
-#[case("state-bf16-at-16", "r...")]
-#[case("adjoint-f16-at-4", "r...")]
-#[case("adjoint-lost-at-16", "....")]
-#[case("sum-in-bf16", "r.s.")]
-#[case("adjoint-f16", "r...")]
-#[case("u-in-b-bf16", "r...")]
-#[case("a-bar-in-adjoint-of-delta-f16", "r...")]
-#[case("h-in-u-times-delta-bf16", "r...")]
-#[case("state-in-c-over-gate", ".d..")]
-#[case("state-in-c-times-gate", "....")]
-#[case("gradient-zero", "..sf")]
-#[case("batch-averaged", "..sf")]
-#[case("batch-last-alone", "..s.")]
-#[case("gradient-conjugated", "..s.")]
-#[case("gradient-reversed", "..s.")]
-#[case("sum-of-last-32", "..s.")]
-#[case("group-first-alone", "..s.")]
-#[case("delta-one-state", "..s.")]
-#[case("half-missing", "...f")]
-#[case("reversed-missing", "....")]
-#[case("output-factor-twice", "...f")]
-#[case("delta-without-h", "....")]
-fn what_faults_are(#[case] name: &str, #[case] expected: &str) {
-    let fault = find(name).expect("a fault");
-    let is = [fault.rounds(), fault.divides(), fault.is_separate(), fault.is_factor()];
-    let is: String =
-        is.into_iter().zip("rdsf".chars()).map(|(is, mark)| if is { mark } else { '.' }).collect();
-    assert_eq!(is, expected);
+#[test]
+fn what_faults_are() {
+    let cases: [(&str, &str); 22] = [
+        ("state-bf16-at-16", "r..."),
+        ("adjoint-f16-at-4", "r..."),
+        ("adjoint-lost-at-16", "...."),
+        ("sum-in-bf16", "r.s."),
+        ("adjoint-f16", "r..."),
+        ("u-in-b-bf16", "r..."),
+        ("a-bar-in-adjoint-of-delta-f16", "r..."),
+        ("h-in-u-times-delta-bf16", "r..."),
+        ("state-in-c-over-gate", ".d.."),
+        ("state-in-c-times-gate", "...."),
+        ("gradient-zero", "..sf"),
+        ("batch-averaged", "..sf"),
+        ("batch-last-alone", "..s."),
+        ("gradient-conjugated", "..s."),
+        ("gradient-reversed", "..s."),
+        ("sum-of-last-32", "..s."),
+        ("group-first-alone", "..s."),
+        ("delta-one-state", "..s."),
+        ("half-missing", "...f"),
+        ("reversed-missing", "...."),
+        ("output-factor-twice", "...f"),
+        ("delta-without-h", "...."),
+    ];
+    each(cases, |(name, expected)| {
+        let fault = find(name).expect("a fault");
+        let is = [fault.rounds(), fault.divides(), fault.is_separate(), fault.is_factor()];
+        let is: String =
+            is.into_iter().zip("rdsf".chars()).map(|(is, mark)| if is { mark } else { '.' }).collect();
+        assert_eq!(is, expected);
+    });
 }
 
 /// The name of what goes wrong at an edge says where, and in which scan.

@@ -1,21 +1,15 @@
 //! Promise: numbers that are found are said as simple fractions where they are, and small ones, or those of a few elements, are
 //! not found by chance.
 
-use std::fmt::Write as _;
-
-use holdfast::judge::diagnose::Work;
-use holdfast::judge::faults::gradient::adjoint;
 use holdfast::judge::faults::gradient::find;
-use holdfast::judge::faults::gradient::variant::Variant;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
-use holdfast::tensor::GradientName::{C, D, Z};
-use rstest::rstest;
+use holdfast::tensor::GradientName::{D, Z};
 
 use super::blank::told;
 use super::skip::{grad_d, plain};
 use super::{Known, random};
-use crate::figures::golden;
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 /// What is said of grad.D where the first position counts so often.
@@ -29,38 +23,43 @@ fn said_of_first(factor: f64) -> Vec<String> {
     told(&known.judged(&got)[D])
 }
 
-#[rstest]
-#[case(3.0, "3")]
-#[case(-1.0, "-1")]
-#[case(1000.0, "1000")]
-#[case(0.5, "1/2, fitted 0.500000")]
-#[case(-2.5, "-5/2, fitted -2.500000")]
-#[case(1.0 / 3.0, "1/3, fitted 0.333333")]
-#[case(1.3, "13/10, fitted 1.300000")]
-#[case(23.0 / 24.0, "23/24, fitted 0.958333")]
-// 24/25
-#[case(0.96, "0.960000")]
-// A thousandth of a third, of a half, and of one.
-#[case(0.3336, "1/3, fitted 0.333600")]
-#[case(0.3345, "0.334500")]
-#[case(1.5004, "3/2, fitted 1.500400")]
-#[case(1.5006, "1.500600")]
-#[case(3.0009, "3")]
-#[case(3.0011, "3.001100")]
-// No less is noticed.
-#[case(1.0011, "1.001100")]
-#[case(0.9989, "0.998900")]
-fn the_factor_of_a_part(#[case] factor: f64, #[case] text: &str) {
-    let expected = format!("first-position-scaled: the first position's share has the factor {text}");
-    assert_eq!(said_of_first(factor), [expected]);
+#[test]
+fn the_factor_of_a_part() {
+    let cases: [(f64, &str); 17] = [
+        (3.0, "3"),
+        (-1.0, "-1"),
+        (1000.0, "1000"),
+        (0.5, "1/2, fitted 0.500000"),
+        (-2.5, "-5/2, fitted -2.500000"),
+        (1.0 / 3.0, "1/3, fitted 0.333333"),
+        (1.3, "13/10, fitted 1.300000"),
+        (23.0 / 24.0, "23/24, fitted 0.958333"),
+        // 24/25
+        (0.96, "0.960000"),
+        // A thousandth of a third, of a half, and of one.
+        (0.3336, "1/3, fitted 0.333600"),
+        (0.3345, "0.334500"),
+        (1.5004, "3/2, fitted 1.500400"),
+        (1.5006, "1.500600"),
+        (3.0009, "3"),
+        (3.0011, "3.001100"),
+        // No less is noticed.
+        (1.0011, "1.001100"),
+        (0.9989, "0.998900"),
+    ];
+    each(cases, |(factor, text)| {
+        let expected = format!("first-position-scaled: the first position's share has the factor {text}");
+        assert_eq!(said_of_first(factor), [expected]);
+    });
 }
 
-#[rstest]
-#[case(1.0009)]
-#[case(0.9991)]
-fn a_factor_of_almost_1_is_none(#[case] factor: f64) {
-    let said = said_of_first(factor);
-    assert!(!said.iter().any(|said| said.starts_with("first-position-scaled")), "{said:?}");
+#[test]
+fn a_factor_of_almost_1_is_none() {
+    let cases: [f64; 2] = [1.0009, 0.9991];
+    each(cases, |factor| {
+        let said = said_of_first(factor);
+        assert!(!said.iter().any(|said| said.starts_with("first-position-scaled")), "{said:?}");
+    });
 }
 
 /// Each part that has a factor is said: the last position is the last chunk, too.
@@ -89,51 +88,28 @@ fn gated(dim: usize, seqlen: usize) -> (Problem, OutputGradients) {
 }
 
 /// u is squared at a place, and what stands there has a factor besides: of eight numbers that is known, of seven it is chance.
-#[rstest]
-#[case::eight(2, 4, 3.0, Some("3"))]
-#[case::eight_of_one_row(1, 8, -0.5, Some("-1/2, fitted -0.500000"))]
-#[case::seven(1, 7, 3.0, None)]
-#[case::a_small_one(2, 4, 0.002, Some("0.002000"))]
-#[case::one_that_is_too_small(2, 4, 0.0005, None)]
-fn the_factor_of_a_place(
-    #[case] dim: usize,
-    #[case] seqlen: usize,
-    #[case] factor: f64,
-    #[case] text: Option<&str>,
-) {
-    let drawn = gated(dim, seqlen);
-    let known = Known::new(Method::Zoh, &drawn);
-    let of = |fault: &str| known.compute(find(fault).expect("a fault"))[Z].values.clone();
-    let (without, squared) = (of("z-without-skip"), of("u-in-z-squared"));
-    let mut got = known.want.clone();
-    let values = without.iter().zip(&squared).map(|(without, with)| without + factor * (with - without));
-    got[Z].values = values.collect();
-    let said = told(&known.judged(&got)[Z]);
-    let placed = said.iter().find(|said| said.starts_with("place-scaled"));
-    let expected = text.map(|text| {
-        format!("place-scaled: u of the skip in grad.z is squared, and it has the factor {text}")
-    });
-    assert_eq!(placed, expected.as_ref(), "{said:?}");
-}
-
-/// A factor on z in Ā alone, near 1 and far from it.
 #[test]
-fn what_is_said_of_factors_of_z() {
-    let mut table = String::new();
-    let drawn = gated(2, 8);
-    let known = Known::new(Method::Zoh, &drawn);
-    for exponent in [0.4, 0.55, 0.9, 0.9995, 1.0004, 1.2, 1.9, 2.2] {
-        let variant = Variant { exponent, ..Variant::specified(Method::Zoh.into()) };
-        let got = adjoint::gradients(&variant, known.problem, known.given);
-        // Of C alone: all other gradients are right.
-        let mut spoilt = known.want.clone();
-        spoilt[C] = got[C].clone();
-        let work = Work::default();
-        let said = known.counted(&spoilt, &work);
-        let said = said.get(C).map(|all| told(all).join(" | ")).unwrap_or_default();
-        let _ = writeln!(table, "{exponent} [{}]: {said}", work.done());
-    }
-    let description = "grad.C of a backward pass of zoh whose Ā is exp(cz), for several c: what is said of it; in brackets how many \
-                       positions × states that takes.";
-    golden("backward-exponents", description, &table);
+fn the_factor_of_a_place() {
+    let cases: [(&str, usize, usize, f64, Option<&str>); 5] = [
+        ("eight", 2, 4, 3.0, Some("3")),
+        ("eight of one row", 1, 8, -0.5, Some("-1/2, fitted -0.500000")),
+        ("seven", 1, 7, 3.0, None),
+        ("a small one", 2, 4, 0.002, Some("0.002000")),
+        ("one that is too small", 2, 4, 0.0005, None),
+    ];
+    each(cases, |(_, dim, seqlen, factor, text)| {
+        let drawn = gated(dim, seqlen);
+        let known = Known::new(Method::Zoh, &drawn);
+        let of = |fault: &str| known.compute(find(fault).expect("a fault"))[Z].values.clone();
+        let (without, squared) = (of("z-without-skip"), of("u-in-z-squared"));
+        let mut got = known.want.clone();
+        let values = without.iter().zip(&squared).map(|(without, with)| without + factor * (with - without));
+        got[Z].values = values.collect();
+        let said = told(&known.judged(&got)[Z]);
+        let placed = said.iter().find(|said| said.starts_with("place-scaled"));
+        let expected = text.map(|text| {
+            format!("place-scaled: u of the skip in grad.z is squared, and it has the factor {text}")
+        });
+        assert_eq!(placed, expected.as_ref(), "{said:?}");
+    });
 }

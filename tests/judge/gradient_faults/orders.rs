@@ -9,11 +9,11 @@ use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Wei
 use holdfast::results::Diagnosis;
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use holdfast::tensor::Gradients;
-use rstest::rstest;
 
 use super::blank::{Blank, Numbers, irregular, told};
 use super::skip::plain;
 use super::{Known, largest, noisy, random};
+use crate::cases::{crossed, each};
 use crate::support::problems::{Layout, generator};
 
 fn names(all: &[Diagnosis]) -> Vec<&str> {
@@ -116,29 +116,30 @@ fn what_does_not_divide_comes_first() {
 }
 
 /// What a fault would change by more than four bounds is not right as it is.
-#[rstest]
-#[case::within_four_bounds(3.9, true)]
-#[case::beyond(4.1, false)]
-fn what_would_change_what_is_right_comes_later(#[case] bounds: f64, #[case] agrees: bool) {
-    let drawn = drawn(Weights::Real, 9);
-    let mut known = Known::new(Method::Zoh, &drawn);
-    only(&mut known, &[U, Z]);
-    let last = known.compute(fault("last-position-without-gradient"));
-    let change: Vec<f64> = last[U].values.iter().zip(&known.want[U].values).map(|(a, b)| a - b).collect();
-    known.bounds[U].fill(largest(&change) / bounds);
-    let mut got = known.want.clone();
-    got[Z] = last[Z].clone();
-    let judged = known.judged(&got);
-    let names = names(&judged[Z]);
-    let zero = "gradient-partly-zero";
-    if agrees {
-        assert_eq!(names[0], "last-position-without-gradient");
-        assert!(!names.contains(&zero), "{names:?}");
-    } else {
-        assert_eq!(names[..2], [zero, "last-position-without-gradient"]);
-        let at = "the gradient is 0 at position 8 of 0 to 8, and right elsewhere";
-        assert_eq!(judged[Z][0].what, at);
-    }
+#[test]
+fn what_would_change_what_is_right_comes_later() {
+    let cases: [(&str, f64, bool); 2] = [("within four bounds", 3.9, true), ("beyond", 4.1, false)];
+    each(cases, |(_, bounds, agrees)| {
+        let drawn = drawn(Weights::Real, 9);
+        let mut known = Known::new(Method::Zoh, &drawn);
+        only(&mut known, &[U, Z]);
+        let last = known.compute(fault("last-position-without-gradient"));
+        let change: Vec<f64> = last[U].values.iter().zip(&known.want[U].values).map(|(a, b)| a - b).collect();
+        known.bounds[U].fill(largest(&change) / bounds);
+        let mut got = known.want.clone();
+        got[Z] = last[Z].clone();
+        let judged = known.judged(&got);
+        let names = names(&judged[Z]);
+        let zero = "gradient-partly-zero";
+        if agrees {
+            assert_eq!(names[0], "last-position-without-gradient");
+            assert!(!names.contains(&zero), "{names:?}");
+        } else {
+            assert_eq!(names[..2], [zero, "last-position-without-gradient"]);
+            let at = "the gradient is 0 at position 8 of 0 to 8, and right elsewhere";
+            assert_eq!(judged[Z][0].what, at);
+        }
+    });
 }
 
 /// A pass that keeps its outputs has grad.z right, whatever it reads wrongly later: that tells nothing against a fault, and no
@@ -158,36 +159,36 @@ fn a_right_gradient_of_the_gate_tells_nothing() {
 }
 
 /// Which gradients have a part with a factor, and which were recorded at all.
-#[rstest]
-#[case::all(&[U, Delta, A, B, DeltaBias, InitialState], None, 2)]
-#[case::some_while_others_are_right(&[Delta, A], None, 1)]
-#[case::some_while_nothing_is_known_of_others(&[Delta, A], Some(&[Delta, A][..]), 2)]
-#[case::one(&[A], Some(&[A][..]), 1)]
-fn a_part_is_shared(
-    #[case] wrong: &[GradientName],
-    #[case] recorded: Option<&[GradientName]>,
-    #[case] count: usize,
-) {
-    let shape = Shape { batch: 2, dim: 6, dstate: 2, seqlen: 9, groups: 2 };
-    let (weights, b, c) = (Weights::Real, Operand::Variable, Operand::Variable);
-    let layout = Layout { shape, weights, input: InputType::F32, b, c, gate: true, extras: true };
-    let drawn = random(&layout, &mut generator("a part that is shared"));
-    let known = Known::new(Method::Zoh, &drawn);
-    let absent = known.compute(fault("dlast-state-ignored"));
-    let mut got = known.want.clone();
-    for &name in wrong {
-        let with = known.want[name].values.iter().zip(&absent[name].values);
-        got[name].values = with.map(|(want, absent)| absent + 1.4 * (want - absent)).collect();
-    }
-    let is_recorded = |name: &GradientName| recorded.is_none_or(|recorded| recorded.contains(name));
-    let got: Gradients<f64> = got.into_iter().filter(|(name, _)| is_recorded(name)).collect();
-    let judged = known.judged(&got);
-    assert_eq!(judged.iter().map(|(name, _)| name).collect::<Vec<_>>(), wrong);
-    let said = "dlast-state-scaled: dlast_state has the factor 7/5, fitted 1.400000";
-    for (name, all) in judged.iter() {
-        let said: Vec<String> = told(all).into_iter().filter(|one| one == said).collect();
-        assert_eq!(said.len(), count, "{name}: {:?}", told(all));
-    }
+#[test]
+fn a_part_is_shared() {
+    let cases: [(&str, &[GradientName], Option<&[GradientName]>, usize); 4] = [
+        ("all", &[U, Delta, A, B, DeltaBias, InitialState], None, 2),
+        ("some while others are right", &[Delta, A], None, 1),
+        ("some while nothing is known of others", &[Delta, A], Some(&[Delta, A][..]), 2),
+        ("one", &[A], Some(&[A][..]), 1),
+    ];
+    each(cases, |(_, wrong, recorded, count)| {
+        let shape = Shape { batch: 2, dim: 6, dstate: 2, seqlen: 9, groups: 2 };
+        let (weights, b, c) = (Weights::Real, Operand::Variable, Operand::Variable);
+        let layout = Layout { shape, weights, input: InputType::F32, b, c, gate: true, extras: true };
+        let drawn = random(&layout, &mut generator("a part that is shared"));
+        let known = Known::new(Method::Zoh, &drawn);
+        let absent = known.compute(fault("dlast-state-ignored"));
+        let mut got = known.want.clone();
+        for &name in wrong {
+            let with = known.want[name].values.iter().zip(&absent[name].values);
+            got[name].values = with.map(|(want, absent)| absent + 1.4 * (want - absent)).collect();
+        }
+        let is_recorded = |name: &GradientName| recorded.is_none_or(|recorded| recorded.contains(name));
+        let got: Gradients<f64> = got.into_iter().filter(|(name, _)| is_recorded(name)).collect();
+        let judged = known.judged(&got);
+        assert_eq!(judged.iter().map(|(name, _)| name).collect::<Vec<_>>(), wrong);
+        let said = "dlast-state-scaled: dlast_state has the factor 7/5, fitted 1.400000";
+        for (name, all) in judged.iter() {
+            let said: Vec<String> = told(all).into_iter().filter(|one| one == said).collect();
+            assert_eq!(said.len(), count, "{name}: {:?}", told(all));
+        }
+    });
 }
 
 /// A gradient that fails and was not recorded has no diagnosis.
@@ -231,25 +232,29 @@ fn summed(got: &[f64]) -> [(f64, f64); 3] {
 }
 
 /// Where grad.delta_bias is the sum of a grad.delta that is wrong, it has the same cause, as far as what was stored can say.
-#[rstest]
-fn the_bias_has_what_the_step_has(
-    #[values((InputType::F32, 24), (InputType::F16, 11), (InputType::Bf16, 8))] of: (InputType, i32),
-    #[values(0, 1, 2)] channel: usize,
-    #[values(0.97, -0.97, 1.03, -1.03)] share: f64,
-) {
-    let (blank, want, got) = steps(of.0);
-    let sums = summed(&got);
-    let bound = 1e-7;
-    let most = |sizes: f64| bound + sizes * 0.5f64.powi(of.1);
-    let mut bias = sums.map(|(sum, _)| sum);
-    bias[channel] += share * most(sums[channel].1);
-    let delta = Numbers { name: Delta, want, got, bounds: vec![0.01; 24] };
-    let of_bias =
-        Numbers { name: DeltaBias, want: vec![99.0; 3], got: bias.to_vec(), bounds: vec![bound; 3] };
-    let judged = blank.judged(&[delta, of_bias]);
-    assert_eq!(told(&judged[Delta]), ["gradient-scaled: the whole gradient has the factor 0.700000"]);
-    let expected = if share.abs() < 1.0 { judged[Delta].clone() } else { vec![] };
-    assert_eq!(judged[DeltaBias], expected);
+#[test]
+fn the_bias_has_what_the_step_has() {
+    each(
+        crossed(
+            crossed([(InputType::F32, 24), (InputType::F16, 11), (InputType::Bf16, 8)], [0, 1, 2]),
+            [0.97, -0.97, 1.03, -1.03],
+        ),
+        |((of, channel), share): (((InputType, i32), usize), f64)| {
+            let (blank, want, got) = steps(of.0);
+            let sums = summed(&got);
+            let bound = 1e-7;
+            let most = |sizes: f64| bound + sizes * 0.5f64.powi(of.1);
+            let mut bias = sums.map(|(sum, _)| sum);
+            bias[channel] += share * most(sums[channel].1);
+            let delta = Numbers { name: Delta, want, got, bounds: vec![0.01; 24] };
+            let of_bias =
+                Numbers { name: DeltaBias, want: vec![99.0; 3], got: bias.to_vec(), bounds: vec![bound; 3] };
+            let judged = blank.judged(&[delta, of_bias]);
+            assert_eq!(told(&judged[Delta]), ["gradient-scaled: the whole gradient has the factor 0.700000"]);
+            let expected = if share.abs() < 1.0 { judged[Delta].clone() } else { vec![] };
+            assert_eq!(judged[DeltaBias], expected);
+        },
+    );
 }
 
 /// It keeps its own cause, and has none of a grad.delta that passes or that it is no sum of.

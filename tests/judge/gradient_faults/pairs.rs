@@ -2,21 +2,17 @@
 //! there are numbers enough to tell.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
-use holdfast::judge::diagnose::Work;
 use holdfast::judge::faults::gradient::adjoint;
 use holdfast::judge::faults::gradient::find;
 use holdfast::judge::faults::gradient::variant::Variant;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
-use holdfast::tensor::GradientName::{self, C, D, InitialState, Z};
+use holdfast::tensor::GradientName::{self, C, D, Z};
 use holdfast::tensor::Gradients;
-use rstest::rstest;
 
-use super::blank::told;
 use super::{Known, random};
-use crate::figures::golden;
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 fn layout(
@@ -39,18 +35,19 @@ fn planted(known: &Known, name: GradientName, faults: &[&str]) -> Gradients<f64>
 
 /// In rows of sixteen positions chunks of any length are tried with what else there is, and in shorter ones they are not: two of
 /// thousands agree with so few numbers by chance.
-#[rstest]
-#[case(16, true)]
-#[case(15, false)]
-fn chunks_of_any_length_in_pairs(#[case] seqlen: usize, #[case] is_named: bool) {
-    let layout = layout(Weights::Real, (1, 2, 1, seqlen, 1));
-    let drawn = random(&layout, &mut generator("chunks of any length in pairs"));
-    let known = Known::new(Method::Zoh, &drawn);
-    let faults = ["state-in-backward-lost-at-5", "gate-slope-sigmoid"];
-    let judged = known.judged(&planted(&known, Z, &faults));
-    let first = judged[Z].first().map_or("", |first| &first.name);
-    let found: BTreeSet<&str> = first.split(" + ").collect();
-    assert_eq!(found == BTreeSet::from(faults), is_named, "{judged:?}");
+#[test]
+fn chunks_of_any_length_in_pairs() {
+    let cases: [(usize, bool); 2] = [(16, true), (15, false)];
+    each(cases, |(seqlen, is_named)| {
+        let layout = layout(Weights::Real, (1, 2, 1, seqlen, 1));
+        let drawn = random(&layout, &mut generator("chunks of any length in pairs"));
+        let known = Known::new(Method::Zoh, &drawn);
+        let faults = ["state-in-backward-lost-at-5", "gate-slope-sigmoid"];
+        let judged = known.judged(&planted(&known, Z, &faults));
+        let first = judged[Z].first().map_or("", |first| &first.name);
+        let found: BTreeSet<&str> = first.split(" + ").collect();
+        assert_eq!(found == BTreeSet::from(faults), is_named, "{judged:?}");
+    });
 }
 
 /// What explains a gradient alone needs no second one.
@@ -63,34 +60,4 @@ fn one_is_enough() {
         assert_eq!(judged[name].first().map(|first| first.name.as_str()), Some(fault));
         assert!(judged[name].iter().all(|one| !one.name.contains(" + ")), "{judged:?}");
     }
-}
-
-/// In gradients of few numbers, or of few models.
-#[rustfmt::skip]
-const PAIRS: [(Method, Weights, GradientName, [&str; 2]); 7] = [
-    (Method::Zoh, Weights::Real, D, ["d-without-u", "sum-without-first"]),
-    (Method::Bilinear, Weights::Complex, D, ["gate-missing-in-skip", "dout-in-d-of-position-after"]),
-    (Method::Zoh, Weights::Real, Z, ["z-without-skip", "gate-slope-sigmoid"]),
-    (Method::Foh, Weights::Complex, Z, ["z-output-doubled", "gate-slope-sum"]),
-    (Method::Poly, Weights::Real, Z, ["reversed-missing", "z-skip-doubled"]),
-    (Method::HighOrder, Weights::Real, InitialState, ["dlast-state-ignored", "initial-state-undecayed"]),
-    (Method::Rk4, Weights::Complex, C, ["c-reads-before", "gate-missing-in-scan"]),
-];
-
-#[test]
-fn what_is_said_of_two_faults_is_as_recorded() {
-    let description = "Two faults in one gradient, all others right: what is said of it; in brackets how many positions × states \
-                       that takes.";
-    let mut table = String::new();
-    for (method, weights, name, faults) in PAIRS {
-        let drawn = random(&layout(weights, (2, 4, 2, 9, 2)), &mut generator("two faults in one gradient"));
-        let known = Known::new(method, &drawn);
-        let work = Work::default();
-        let judged = known.counted(&planted(&known, name, &faults), &work);
-        let _ = writeln!(table, "{method} {weights}, {name}: {} [{}]", faults.join(" + "), work.done());
-        told(&judged[name]).iter().for_each(|said| {
-            let _ = writeln!(table, "    {said}");
-        });
-    }
-    golden("backward-pairs", description, &table);
 }

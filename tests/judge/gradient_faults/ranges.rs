@@ -4,10 +4,10 @@ use holdfast::judge::faults::gradient::find;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
-use rstest::rstest;
 
 use super::blank::told;
 use super::{Known, random};
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 fn problem(shape: Shape, weights: Weights, operand: Operand) -> (Problem, OutputGradients) {
@@ -65,24 +65,28 @@ fn said(known: &Known, name: GradientName, values: Vec<f64>) -> Vec<String> {
     told(&known.judged(&got)[name])
 }
 
-#[rstest]
-fn a_part_is_named(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let shape = Shape { batch: 2, dim: 6, dstate: 5, seqlen: 6, groups: 2 };
-    for operand in Operand::ALL {
-        let drawn = problem(shape, weights, operand);
-        let known = Known::new(Method::Foh, &drawn);
-        for (fault, _, name, axis, (from, to), place) in PARTS.into_iter().filter(|part| part.1 == operand) {
-            // What has one part is no other with complex weights.
-            if weights == Weights::Complex && known.want[name].width == 1 {
-                continue;
+#[test]
+fn a_part_is_named() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let shape = Shape { batch: 2, dim: 6, dstate: 5, seqlen: 6, groups: 2 };
+        for operand in Operand::ALL {
+            let drawn = problem(shape, weights, operand);
+            let known = Known::new(Method::Foh, &drawn);
+            for (fault, _, name, axis, (from, to), place) in
+                PARTS.into_iter().filter(|part| part.1 == operand)
+            {
+                // What has one part is no other with complex weights.
+                if weights == Weights::Complex && known.want[name].width == 1 {
+                    continue;
+                }
+                let values = spoilt(&known, name, fault, |at| (from..=to).contains(&at[axis]));
+                let what = find(fault).expect("a fault").what;
+                let expected = format!("{fault}: at {place} alone: {what}");
+                let said = said(&known, name, values);
+                assert_eq!(said.first(), Some(&expected), "{name} {axis}: {said:?}");
             }
-            let values = spoilt(&known, name, fault, |at| (from..=to).contains(&at[axis]));
-            let what = find(fault).expect("a fault").what;
-            let expected = format!("{fault}: at {place} alone: {what}");
-            let said = said(&known, name, values);
-            assert_eq!(said.first(), Some(&expected), "{name} {axis}: {said:?}");
         }
-    }
+    });
 }
 
 /// The bias's gradient is one number for each channel.
@@ -99,47 +103,55 @@ fn channels_of_the_bias_are_a_part() {
 }
 
 /// Four that are wrong where the error is largest tell a cause, and three agree with one by chance.
-#[rstest]
-#[case::four(2, true)]
-#[case::three(3, false)]
-fn four_of_a_row_tell_a_cause(#[case] from: usize, #[case] is_said: bool) {
-    let shape = Shape { batch: 2, dim: 2, dstate: 1, seqlen: 6, groups: 1 };
-    let drawn = problem(shape, Weights::Real, Operand::Variable);
-    let known = Known::new(Method::Zoh, &drawn);
-    let said = said(&known, Z, spoilt(&known, Z, "z-without-skip", |at| at[2] >= from));
-    let expected = format!("z-without-skip: at position {from} to 5 of 0 to 5 alone: grad.z lacks D·u");
-    assert_eq!(said.first() == Some(&expected), is_said, "{said:?}");
-    assert_eq!(said.iter().any(|said| said.contains(" alone: ")), is_said, "{said:?}");
+#[test]
+fn four_of_a_row_tell_a_cause() {
+    let cases: [(&str, usize, bool); 2] = [("four", 2, true), ("three", 3, false)];
+    each(cases, |(_, from, is_said)| {
+        let shape = Shape { batch: 2, dim: 2, dstate: 1, seqlen: 6, groups: 1 };
+        let drawn = problem(shape, Weights::Real, Operand::Variable);
+        let known = Known::new(Method::Zoh, &drawn);
+        let said = said(&known, Z, spoilt(&known, Z, "z-without-skip", |at| at[2] >= from));
+        let expected = format!("z-without-skip: at position {from} to 5 of 0 to 5 alone: grad.z lacks D·u");
+        assert_eq!(said.first() == Some(&expected), is_said, "{said:?}");
+        assert_eq!(said.iter().any(|said| said.contains(" alone: ")), is_said, "{said:?}");
+    });
 }
 
 /// What is wrong elsewhere, too, is no fault of a part; nor is one that all of it has.
-#[rstest]
-fn what_is_wrong_elsewhere_is_no_part(#[values(0, 23)] elsewhere: usize) {
-    let shape = Shape { batch: 2, dim: 2, dstate: 1, seqlen: 6, groups: 1 };
-    let drawn = problem(shape, Weights::Real, Operand::Variable);
-    let known = Known::new(Method::Zoh, &drawn);
-    let mut values = spoilt(&known, Z, "z-without-skip", |at| at[0] + at[1] == 1);
-    assert!(!said(&known, Z, values.clone()).iter().any(|said| said.contains(" of 0 to ")));
-    values = spoilt(&known, Z, "z-without-skip", |at| at[1] == 1);
-    let channel = "z-without-skip: at channel 1 of 0 to 1 alone: grad.z lacks D·u".to_owned();
-    assert_eq!(said(&known, Z, values.clone()).first(), Some(&channel));
-    values[elsewhere] += 1e-3;
-    let said = said(&known, Z, values);
-    assert!(!said.iter().any(|said| said.contains(" alone: ")), "{said:?}");
+#[test]
+fn what_is_wrong_elsewhere_is_no_part() {
+    each([0, 23], |elsewhere: usize| {
+        let shape = Shape { batch: 2, dim: 2, dstate: 1, seqlen: 6, groups: 1 };
+        let drawn = problem(shape, Weights::Real, Operand::Variable);
+        let known = Known::new(Method::Zoh, &drawn);
+        let mut values = spoilt(&known, Z, "z-without-skip", |at| at[0] + at[1] == 1);
+        assert!(!said(&known, Z, values.clone()).iter().any(|said| said.contains(" of 0 to ")));
+        values = spoilt(&known, Z, "z-without-skip", |at| at[1] == 1);
+        let channel = "z-without-skip: at channel 1 of 0 to 1 alone: grad.z lacks D·u".to_owned();
+        assert_eq!(said(&known, Z, values.clone()).first(), Some(&channel));
+        values[elsewhere] += 1e-3;
+        let said = said(&known, Z, values);
+        assert!(!said.iter().any(|said| said.contains(" alone: ")), "{said:?}");
+    });
 }
 
 /// Above or below a limit of what stands at the same position.
-#[rstest]
-#[case::above(true, "z-without-skip: where z is at least 0 alone: grad.z lacks D·u")]
-#[case::below(false, "z-without-skip: where z is below 0 alone: grad.z lacks D·u")]
-fn a_limit_is_named(#[case] is_above: bool, #[case] expected: &str) {
-    let shape = Shape { batch: 2, dim: 3, dstate: 1, seqlen: 24, groups: 1 };
-    let drawn = problem(shape, Weights::Real, Operand::Variable);
-    let known = Known::new(Method::Zoh, &drawn);
-    let z = known.problem.z.as_ref().expect("a gate");
-    let is_wrong = |at: &[usize]| (z[known.problem.sequence_index(at[0], at[1], at[2])] >= 0.0) == is_above;
-    let said = said(&known, Z, spoilt(&known, Z, "z-without-skip", is_wrong));
-    assert_eq!(said.first().map(String::as_str), Some(expected), "{said:?}");
+#[test]
+fn a_limit_is_named() {
+    let cases: [(&str, bool, &str); 2] = [
+        ("above", true, "z-without-skip: where z is at least 0 alone: grad.z lacks D·u"),
+        ("below", false, "z-without-skip: where z is below 0 alone: grad.z lacks D·u"),
+    ];
+    each(cases, |(_, is_above, expected)| {
+        let shape = Shape { batch: 2, dim: 3, dstate: 1, seqlen: 24, groups: 1 };
+        let drawn = problem(shape, Weights::Real, Operand::Variable);
+        let known = Known::new(Method::Zoh, &drawn);
+        let z = known.problem.z.as_ref().expect("a gate");
+        let is_wrong =
+            |at: &[usize]| (z[known.problem.sequence_index(at[0], at[1], at[2])] >= 0.0) == is_above;
+        let said = said(&known, Z, spoilt(&known, Z, "z-without-skip", is_wrong));
+        assert_eq!(said.first().map(String::as_str), Some(expected), "{said:?}");
+    });
 }
 
 /// A fault that explains all of a gradient is no fault of the part that it shows in.
@@ -159,16 +171,16 @@ fn what_explains_all_is_no_part() {
 }
 
 /// Chunks of any length are looked for where nothing else explains a gradient.
-#[rstest]
-#[case("adjoint-lost-at-5")]
-#[case("state-in-backward-lost-at-7")]
-#[case("sum-of-first-5")]
-fn chunks_of_any_length_are_found(#[case] fault: &str) {
-    let shape = Shape { batch: 2, dim: 4, dstate: 2, seqlen: 13, groups: 2 };
-    let drawn = problem(shape, Weights::Real, Operand::Variable);
-    let known = Known::new(Method::Zoh, &drawn);
-    let judged = known.judged(&known.compute(find(fault).expect("a fault")));
-    let firsts = super::firsts(&judged);
-    assert!(!firsts.is_empty());
-    assert!(firsts.iter().all(|(_, first)| *first == fault), "{firsts:?}");
+#[test]
+fn chunks_of_any_length_are_found() {
+    let cases: [&str; 3] = ["adjoint-lost-at-5", "state-in-backward-lost-at-7", "sum-of-first-5"];
+    each(cases, |fault| {
+        let shape = Shape { batch: 2, dim: 4, dstate: 2, seqlen: 13, groups: 2 };
+        let drawn = problem(shape, Weights::Real, Operand::Variable);
+        let known = Known::new(Method::Zoh, &drawn);
+        let judged = known.judged(&known.compute(find(fault).expect("a fault")));
+        let firsts = super::firsts(&judged);
+        assert!(!firsts.is_empty());
+        assert!(firsts.iter().all(|(_, first)| *first == fault), "{firsts:?}");
+    });
 }

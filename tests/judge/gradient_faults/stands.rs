@@ -2,9 +2,9 @@
 
 use holdfast::problem::{InputType, Operand, Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, Delta, InitialState, U, Z};
-use rstest::rstest;
 
 use super::blank::{Blank, irregular};
+use crate::cases::{crossed, each};
 
 const SHAPE: Shape = Shape { batch: 2, dim: 3, dstate: 4, seqlen: 5, groups: 1 };
 const LATER: &str = "gradient-one-later: each position has the gradient of the one before it";
@@ -24,35 +24,37 @@ fn after(at: &[usize], len: usize) -> Option<Vec<usize>> {
     (last + 1 < len).then(|| [rest, &[last + 1]].concat())
 }
 
-#[rstest]
-fn one_position_off(
-    #[values(U, Delta, Z, B, C)] name: GradientName,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let blank = Blank::new(SHAPE, weights, Operand::Variable);
-    let want = irregular(blank.count(name));
-    let later = blank.rearranged(name, &want, before);
-    assert_eq!(blank.said(name, &want, &later, 0.01), [LATER]);
-    let earlier = blank.rearranged(name, &want, |at| after(at, SHAPE.seqlen));
-    assert_eq!(blank.said(name, &want, &earlier, 0.01), [EARLIER]);
+#[test]
+fn one_position_off() {
+    each(
+        crossed([U, Delta, Z, B, C], [Weights::Real, Weights::Complex]),
+        |(name, weights): (GradientName, Weights)| {
+            let blank = Blank::new(SHAPE, weights, Operand::Variable);
+            let want = irregular(blank.count(name));
+            let later = blank.rearranged(name, &want, before);
+            assert_eq!(blank.said(name, &want, &later, 0.01), [LATER]);
+            let earlier = blank.rearranged(name, &want, |at| after(at, SHAPE.seqlen));
+            assert_eq!(blank.said(name, &want, &earlier, 0.01), [EARLIER]);
+        },
+    );
 }
 
 /// The last axis of what has no positions is another one.
-#[rstest]
-#[case(B, "state")]
-#[case(C, "state")]
-#[case(A, "state")]
-fn one_state_off(#[case] name: GradientName, #[case] item: &str) {
-    let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
-    let want = irregular(blank.count(name));
-    let later = blank.rearranged(name, &want, before);
-    let said =
-        format!("slices-mixed: each {item} has the gradient of the one 1 before it, and the first has 0");
-    assert_eq!(blank.said(name, &want, &later, 0.01), [said]);
-    let earlier = blank.rearranged(name, &want, |at| after(at, SHAPE.dstate));
-    let said =
-        format!("slices-mixed: each {item} has the gradient of the one 1 after it, and the last has 0");
-    assert_eq!(blank.said(name, &want, &earlier, 0.01), [said]);
+#[test]
+fn one_state_off() {
+    let cases: [(GradientName, &str); 3] = [(B, "state"), (C, "state"), (A, "state")];
+    each(cases, |(name, item)| {
+        let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
+        let want = irregular(blank.count(name));
+        let later = blank.rearranged(name, &want, before);
+        let said =
+            format!("slices-mixed: each {item} has the gradient of the one 1 before it, and the first has 0");
+        assert_eq!(blank.said(name, &want, &later, 0.01), [said]);
+        let earlier = blank.rearranged(name, &want, |at| after(at, SHAPE.dstate));
+        let said =
+            format!("slices-mixed: each {item} has the gradient of the one 1 after it, and the last has 0");
+        assert_eq!(blank.said(name, &want, &earlier, 0.01), [said]);
+    });
 }
 
 /// What is stored with its last two axes exchanged.
@@ -68,16 +70,20 @@ fn transposed(want: &[f64], (shape, width): &(Vec<usize>, usize)) -> Vec<f64> {
     got
 }
 
-#[rstest]
-fn axes_exchanged(
-    #[values(U, Delta, Z, A, B, C, InitialState)] name: GradientName,
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-    #[values(Operand::Constant, Operand::Variable)] operand: Operand,
-) {
-    let blank = Blank::new(SHAPE, weights, operand);
-    let want = irregular(blank.count(name));
-    let got = transposed(&want, &blank.layout(name));
-    assert_eq!(blank.said(name, &want, &got, 0.01), [TRANSPOSED]);
+#[test]
+fn axes_exchanged() {
+    each(
+        crossed(
+            crossed([U, Delta, Z, A, B, C, InitialState], [Weights::Real, Weights::Complex]),
+            [Operand::Constant, Operand::Variable],
+        ),
+        |((name, weights), operand): ((GradientName, Weights), Operand)| {
+            let blank = Blank::new(SHAPE, weights, operand);
+            let want = irregular(blank.count(name));
+            let got = transposed(&want, &blank.layout(name));
+            assert_eq!(blank.said(name, &want, &got, 0.01), [TRANSPOSED]);
+        },
+    );
 }
 
 /// Real parts, then imaginary ones, of each row of so many elements.
@@ -89,94 +95,116 @@ fn planar(want: &[f64], len: usize) -> Vec<f64> {
     want.chunks(2 * len).flat_map(row).collect()
 }
 
-#[rstest]
-#[case(A, Operand::Constant, 4)]
-#[case(B, Operand::Constant, 4)]
-#[case(C, Operand::Constant, 4)]
-#[case(InitialState, Operand::Constant, 4)]
-#[case(B, Operand::Variable, 5)]
-#[case(C, Operand::Variable, 5)]
-fn parts_apart(#[case] name: GradientName, #[case] operand: Operand, #[case] len: usize) {
-    let blank = Blank::new(SHAPE, Weights::Complex, operand);
-    let want = irregular(blank.count(name));
-    assert_eq!(blank.said(name, &want, &planar(&want, len), 0.01), [PLANAR]);
+#[test]
+fn parts_apart() {
+    let cases: [(GradientName, Operand, usize); 6] = [
+        (A, Operand::Constant, 4),
+        (B, Operand::Constant, 4),
+        (C, Operand::Constant, 4),
+        (InitialState, Operand::Constant, 4),
+        (B, Operand::Variable, 5),
+        (C, Operand::Variable, 5),
+    ];
+    each(cases, |(name, operand, len)| {
+        let blank = Blank::new(SHAPE, Weights::Complex, operand);
+        let want = irregular(blank.count(name));
+        assert_eq!(blank.said(name, &want, &planar(&want, len), 0.01), [PLANAR]);
+    });
 }
 
 /// A value may be as far off as it was where it came from, or as it may be where it stands: the larger of both bounds, and no more.
-#[rstest]
-#[case::came_from_there(2, 0.09, true)]
-#[case::came_from_there_and_is_too_far_off(2, 0.11, false)]
-#[case::stands_there(1, -0.09, true)]
-#[case::stands_there_and_is_too_far_off(1, -0.11, false)]
-#[case::neither(3, 0.0011, false)]
-#[case::neither_and_is_near(3, 0.0009, true)]
-fn bounds_go_with_positions(#[case] at: usize, #[case] off: f64, #[case] is_near: bool) {
-    let blank = Blank::real(2, 3, 5);
-    let want = irregular(30);
-    let mut bounds = vec![0.001; 30];
-    bounds[1] = 0.1;
-    let (later, earlier) =
-        (blank.rearranged(Z, &want, before), blank.rearranged(Z, &want, |at| after(at, 5)));
-    // The same from the other end.
-    let mirrored: Vec<f64> = bounds[..5].iter().rev().chain(&bounds[5..]).copied().collect();
-    for (mut got, bounds, at, text) in [(later, bounds, at, LATER), (earlier, mirrored, 4 - at, EARLIER)] {
-        got[at] += off;
-        let said = blank.said_within(Z, &want, &got, &bounds);
-        assert_eq!(said, if is_near { vec![text] } else { vec![] });
-    }
+#[test]
+fn bounds_go_with_positions() {
+    let cases: [(&str, usize, f64, bool); 6] = [
+        ("came from there", 2, 0.09, true),
+        ("came from there and is too far off", 2, 0.11, false),
+        ("stands there", 1, -0.09, true),
+        ("stands there and is too far off", 1, -0.11, false),
+        ("neither", 3, 0.0011, false),
+        ("neither and is near", 3, 0.0009, true),
+    ];
+    each(cases, |(_, at, off, is_near)| {
+        let blank = Blank::real(2, 3, 5);
+        let want = irregular(30);
+        let mut bounds = vec![0.001; 30];
+        bounds[1] = 0.1;
+        let (later, earlier) =
+            (blank.rearranged(Z, &want, before), blank.rearranged(Z, &want, |at| after(at, 5)));
+        // The same from the other end.
+        let mirrored: Vec<f64> = bounds[..5].iter().rev().chain(&bounds[5..]).copied().collect();
+        for (mut got, bounds, at, text) in [(later, bounds, at, LATER), (earlier, mirrored, 4 - at, EARLIER)]
+        {
+            got[at] += off;
+            let said = blank.said_within(Z, &want, &got, &bounds);
+            assert_eq!(said, if is_near { vec![text] } else { vec![] });
+        }
+    });
 }
 
 /// Of a constant C with 3 channels and 4 states: state 1 of channel 0 has a wide bound, and stands at the fourth place.
-#[rstest]
-#[case::came_from_there(3, 0.09, true)]
-#[case::came_from_there_and_is_too_far_off(3, 0.11, false)]
-#[case::stands_there(1, -0.09, true)]
-#[case::stands_there_and_is_too_far_off(1, -0.11, false)]
-#[case::neither(4, -0.0011, false)]
-#[case::neither_and_is_near(4, -0.0009, true)]
-fn bounds_go_with_axes(#[case] at: usize, #[case] off: f64, #[case] is_near: bool) {
-    let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
-    let want = irregular(12);
-    let mut bounds = [0.001; 12];
-    bounds[1] = 0.1;
-    let mut got = transposed(&want, &blank.layout(C));
-    got[at] += off;
-    assert_eq!(blank.said_within(C, &want, &got, &bounds), if is_near { vec![TRANSPOSED] } else { vec![] });
+#[test]
+fn bounds_go_with_axes() {
+    let cases: [(&str, usize, f64, bool); 6] = [
+        ("came from there", 3, 0.09, true),
+        ("came from there and is too far off", 3, 0.11, false),
+        ("stands there", 1, -0.09, true),
+        ("stands there and is too far off", 1, -0.11, false),
+        ("neither", 4, -0.0011, false),
+        ("neither and is near", 4, -0.0009, true),
+    ];
+    each(cases, |(_, at, off, is_near)| {
+        let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
+        let want = irregular(12);
+        let mut bounds = [0.001; 12];
+        bounds[1] = 0.1;
+        let mut got = transposed(&want, &blank.layout(C));
+        got[at] += off;
+        assert_eq!(
+            blank.said_within(C, &want, &got, &bounds),
+            if is_near { vec![TRANSPOSED] } else { vec![] }
+        );
+    });
 }
 
 /// The same of complex ones: of each row the real part of state 1 is the second number, and its imaginary part the sixth.
-#[rstest]
-#[case::real_part(1, 0.09, true)]
-#[case::real_part_too_far_off(1, 0.11, false)]
-#[case::imaginary_part(5, -0.09, true)]
-#[case::imaginary_part_too_far_off(5, -0.11, false)]
-#[case::beside_the_real_part(0, 0.09, true)]
-#[case::stands_there(3, 0.09, true)]
-#[case::stands_there_and_is_too_far_off(3, 0.11, false)]
-#[case::neither(6, 0.0011, false)]
-#[case::neither_and_is_near(6, 0.0009, true)]
-#[case::of_the_next_row(9, 0.0011, false)]
-fn bounds_go_with_parts(#[case] at: usize, #[case] off: f64, #[case] is_near: bool) {
-    let blank = Blank::new(SHAPE, Weights::Complex, Operand::Constant);
-    let want = irregular(24);
-    let mut bounds = [0.001; 12];
-    bounds[1] = 0.1;
-    let mut got = planar(&want, 4);
-    got[at] += off;
-    assert_eq!(blank.said_within(C, &want, &got, &bounds), if is_near { vec![PLANAR] } else { vec![] });
+#[test]
+fn bounds_go_with_parts() {
+    let cases: [(&str, usize, f64, bool); 10] = [
+        ("real part", 1, 0.09, true),
+        ("real part too far off", 1, 0.11, false),
+        ("imaginary part", 5, -0.09, true),
+        ("imaginary part too far off", 5, -0.11, false),
+        ("beside the real part", 0, 0.09, true),
+        ("stands there", 3, 0.09, true),
+        ("stands there and is too far off", 3, 0.11, false),
+        ("neither", 6, 0.0011, false),
+        ("neither and is near", 6, 0.0009, true),
+        ("of the next row", 9, 0.0011, false),
+    ];
+    each(cases, |(_, at, off, is_near)| {
+        let blank = Blank::new(SHAPE, Weights::Complex, Operand::Constant);
+        let want = irregular(24);
+        let mut bounds = [0.001; 12];
+        bounds[1] = 0.1;
+        let mut got = planar(&want, 4);
+        got[at] += off;
+        assert_eq!(blank.said_within(C, &want, &got, &bounds), if is_near { vec![PLANAR] } else { vec![] });
+    });
 }
 
 /// Of each element, the first and the last among them, no more than its bound is left.
-#[rstest]
-fn each_is_within_its_bound(#[values(0, 5, 11)] at: usize, #[values(1.0, -1.0)] sign: f64) {
-    let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
-    let want = irregular(12);
-    let right = transposed(&want, &blank.layout(C));
-    for (off, said) in [(0.0099, &[TRANSPOSED][..]), (0.0101, &NOTHING[..])] {
-        let mut got = right.clone();
-        got[at] += sign * off;
-        assert_eq!(blank.said(C, &want, &got, 0.01), said);
-    }
+#[test]
+fn each_is_within_its_bound() {
+    each(crossed([0, 5, 11], [1.0, -1.0]), |(at, sign): (usize, f64)| {
+        let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
+        let want = irregular(12);
+        let right = transposed(&want, &blank.layout(C));
+        for (off, said) in [(0.0099, &[TRANSPOSED][..]), (0.0101, &NOTHING[..])] {
+            let mut got = right.clone();
+            got[at] += sign * off;
+            assert_eq!(blank.said(C, &want, &got, 0.01), said);
+        }
+    });
 }
 
 /// What has no bound may stand where it wants to.
@@ -191,52 +219,58 @@ fn what_has_no_bound_may_be_anything() {
 }
 
 /// Within wide bounds, too, no more than a quarter of the error may be left.
-#[rstest]
-#[case(0.24, &[TRANSPOSED])]
-#[case(0.26, &[])]
-fn a_quarter_of_the_error_may_be_left(#[case] left: f64, #[case] said: &[&str]) {
-    let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
-    let want = [1.5, -1.25, 1.75, -1.5, 1.25, -1.75, 1.125, -1.125, 1.375, -1.625, 1.875, -1.0625];
-    let right = transposed(&want, &blank.layout(C));
-    // Further from what was to be computed than it would be by that alone.
-    let too_far = left / (1.0 - left);
-    let moves: Vec<f64> = right.iter().zip(&want).map(|(right, want)| right - want).collect();
-    let got: Vec<f64> = right.iter().zip(&moves).map(|(right, by)| right + by * too_far).collect();
-    let bound = 1.001 * too_far * super::largest(&moves);
-    assert_eq!(blank.said(C, &want, &got, bound), said);
+#[test]
+fn a_quarter_of_the_error_may_be_left() {
+    let cases: [(f64, &[&str]); 2] = [(0.24, &[TRANSPOSED]), (0.26, &[])];
+    each(cases, |(left, said)| {
+        let blank = Blank::new(SHAPE, Weights::Real, Operand::Constant);
+        let want = [1.5, -1.25, 1.75, -1.5, 1.25, -1.75, 1.125, -1.125, 1.375, -1.625, 1.875, -1.0625];
+        let right = transposed(&want, &blank.layout(C));
+        // Further from what was to be computed than it would be by that alone.
+        let too_far = left / (1.0 - left);
+        let moves: Vec<f64> = right.iter().zip(&want).map(|(right, want)| right - want).collect();
+        let got: Vec<f64> = right.iter().zip(&moves).map(|(right, by)| right + by * too_far).collect();
+        let bound = 1.001 * too_far * super::largest(&moves);
+        assert_eq!(blank.said(C, &want, &got, bound), said);
+    });
 }
 
 /// Where a larger number stands than was to be computed, it has the rounding of a larger number; where a smaller one does, the
 /// bound is as it was.
-#[rstest]
-#[case::f32(InputType::F32, 0.5f64.powi(14), 0.5f64.powi(24))]
-#[case::f16(InputType::F16, 0.5, 0.5f64.powi(11))]
-#[case::bf16(InputType::Bf16, 4.0, 0.5f64.powi(8))]
-fn a_larger_number_has_a_larger_rounding(#[case] input: InputType, #[case] of_1024: f64, #[case] of_1: f64) {
-    let mut blank = Blank::real(1, 2, 4);
-    blank.problem.input = input;
-    let want = [1.5, 1024.0, 1.25, -1.75, 1.125, -1.375, 1.875, -1.0625];
-    let right = transposed(&want, &blank.layout(U));
-    assert_eq!((right[1], right[2]), (1.125, 1024.0));
-    let bound = 0.5f64.powi(20);
-    let larger = bound + of_1024 - of_1;
-    for (at, most) in [(2, larger), (1, bound)] {
-        for (off, said) in [(0.98 * most, &[TRANSPOSED][..]), (1.02 * most, &NOTHING[..])] {
-            let mut got = right.clone();
-            got[at] += off;
-            assert_eq!(blank.said(U, &want, &got, bound), said, "{at}");
+#[test]
+fn a_larger_number_has_a_larger_rounding() {
+    let cases: [(&str, InputType, f64, f64); 3] = [
+        ("f32", InputType::F32, 0.5f64.powi(14), 0.5f64.powi(24)),
+        ("f16", InputType::F16, 0.5, 0.5f64.powi(11)),
+        ("bf16", InputType::Bf16, 4.0, 0.5f64.powi(8)),
+    ];
+    each(cases, |(_, input, of_1024, of_1)| {
+        let mut blank = Blank::real(1, 2, 4);
+        blank.problem.input = input;
+        let want = [1.5, 1024.0, 1.25, -1.75, 1.125, -1.375, 1.875, -1.0625];
+        let right = transposed(&want, &blank.layout(U));
+        assert_eq!((right[1], right[2]), (1.125, 1024.0));
+        let bound = 0.5f64.powi(20);
+        let larger = bound + of_1024 - of_1;
+        for (at, most) in [(2, larger), (1, bound)] {
+            for (off, said) in [(0.98 * most, &[TRANSPOSED][..]), (1.02 * most, &NOTHING[..])] {
+                let mut got = right.clone();
+                got[at] += off;
+                assert_eq!(blank.said(U, &want, &got, bound), said, "{at}");
+            }
         }
-    }
+    });
 }
 
 /// The rounding is that of the largest number within the bound.
-#[rstest]
-#[case(0.75, &[TRANSPOSED])]
-#[case(1.25, &[])]
-fn the_rounding_is_of_what_may_be_there(#[case] roundings: f64, #[case] said: &[&str]) {
-    let blank = Blank::real(1, 2, 4);
-    let want = [1.5, 1023.99, 1.25, -1.75, 1.125, -1.375, 1.875, -1.0625];
-    let mut got = transposed(&want, &blank.layout(U));
-    got[2] += 0.02 + roundings * 0.5f64.powi(14);
-    assert_eq!(blank.said(U, &want, &got, 0.02), said);
+#[test]
+fn the_rounding_is_of_what_may_be_there() {
+    let cases: [(f64, &[&str]); 2] = [(0.75, &[TRANSPOSED]), (1.25, &[])];
+    each(cases, |(roundings, said)| {
+        let blank = Blank::real(1, 2, 4);
+        let want = [1.5, 1023.99, 1.25, -1.75, 1.125, -1.375, 1.875, -1.0625];
+        let mut got = transposed(&want, &blank.layout(U));
+        got[2] += 0.02 + roundings * 0.5f64.powi(14);
+        assert_eq!(blank.said(U, &want, &got, 0.02), said);
+    });
 }

@@ -7,10 +7,10 @@ use holdfast::judge::faults::gradient::variant::Variant;
 use holdfast::method::Method;
 use holdfast::problem::{OutputGradients, Problem, Weights};
 use holdfast::tensor::GradientName::{self, A, B, Delta, DeltaBias, U};
-use rstest::rstest;
 
 use super::blank::told;
 use super::{Known, drawn};
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 /// A place, a term there, and how often it is there too much.
@@ -54,66 +54,78 @@ const A_BAR_BY_DELTA: &[Site] = &[Site::ABarByDelta];
 const H_BY_A: &[Site] = &[Site::HByA];
 const A_BAR_BY_A: &[Site] = &[Site::ABarByA];
 
-#[rstest]
-#[case::a_fraction(U, &[(H_IN_U, term(2, 1, Of::One), 0.375)], "h in grad.u has 3/8, fitted 0.375000·Δ²A too much")]
-#[case::too_little(U, &[(H_IN_U, term(2, 1, Of::One), -0.375)], "h in grad.u has −3/8, fitted 0.375000·Δ²A too much")]
-#[case::once(U, &[(H_IN_U, term(3, 2, Of::One), 1.0)], "h in grad.u has Δ³A² too much")]
-#[case::once_too_few(U, &[(H_IN_U, term(3, 2, Of::One), -1.0)], "h in grad.u has −Δ³A² too much")]
-#[case::a_bare_number(U, &[(H_IN_U, term(0, 0, Of::One), 3.0)], "h in grad.u has 3 too much")]
-#[case::a_bare_one(U, &[(H_IN_U, term(0, 0, Of::One), 1.0)], "h in grad.u has 1 too much")]
-#[case::an_exponential(U, &[(H_IN_U, term(1, 0, Of::Phi(0)), 2.0)], "h in grad.u has 2·Δexp(ΔA) too much")]
-#[case::a_phi(U, &[(H_IN_U, term(2, 1, Of::Phi(3)), 3.0)], "h in grad.u has 3·Δ²Aφ₃ too much")]
-#[case::high_powers(U, &[(H_IN_U, term(4, 3, Of::Phi(1)), 5.0)], "h in grad.u has 5·Δ⁴A³φ₁ too much")]
-#[case::two(
-    U,
-    &[(H_IN_U, term(3, 0, Of::One), 2.0), (H_IN_U, term(2, 1, Of::One), 0.375)],
-    "h in grad.u has 2·Δ³ + 3/8, fitted 0.375000·Δ²A too much"
-)]
-#[case::two_of_which_the_first_is_negative(
-    U,
-    &[(H_IN_U, term(3, 0, Of::One), -2.0), (H_IN_U, term(2, 1, Of::One), 0.375)],
-    "h in grad.u has −2·Δ³ + 3/8, fitted 0.375000·Δ²A too much"
-)]
-#[case::two_of_which_the_second_is_negative(
-    U,
-    &[(H_IN_U, term(3, 0, Of::One), 2.0), (H_IN_U, term(2, 1, Of::One), -1.0)],
-    "h in grad.u has 2·Δ³ − Δ²A too much"
-)]
-#[case::in_b(B, &[(H_IN_B, term(2, 2, Of::One), 0.75)], "h in grad.B has 3/4, fitted 0.750000·Δ²A² too much")]
-#[case::of_h(Delta, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "h's derivative by Δ has 3·ΔA too much")]
-#[case::of_a_bar(
-    Delta,
-    &[(A_BAR_BY_DELTA, term(1, 2, Of::One), -0.375)],
-    "Ā's derivative by Δ has −3/8, fitted 0.375000·ΔA² too much"
-)]
-#[case::of_both(
-    Delta,
-    &[(A_BAR_BY_DELTA, term(0, 2, Of::One), -1.0), (H_BY_DELTA, term(1, 0, Of::One), 3.0)],
-    "Ā's derivative by Δ has −A² too much, and h's derivative by Δ has 3·Δ too much"
-)]
-#[case::of_the_bias(DeltaBias, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "h's derivative by Δ has 3·ΔA too much")]
-#[case::of_h_by_a(A, &[(H_BY_A, term(2, 0, Of::One), 0.75)], "h's derivative by A has 3/4, fitted 0.750000·Δ² too much")]
-#[case::of_a_bar_by_a(A, &[(A_BAR_BY_A, term(2, 0, Of::One), -2.0)], "Ā's derivative by A has −2·Δ² too much")]
-fn terms_in_words(#[case] name: GradientName, #[case] added: &[Added], #[case] words: &str) {
-    let drawn = plain(Weights::Real, 8, 2);
-    let known = Known::new(Method::Zoh, &drawn);
-    let said = said(&known, name, added);
-    let expected = format!("coefficient-of-other-terms: {words}");
-    assert_eq!(said.first(), Some(&expected), "{said:?}");
+#[test]
+fn terms_in_words() {
+    let cases: [(GradientName, &[Added], &str); 19] = [
+        (U, &[(H_IN_U, term(2, 1, Of::One), 0.375)], "h in grad.u has 3/8, fitted 0.375000·Δ²A too much"),
+        (U, &[(H_IN_U, term(2, 1, Of::One), -0.375)], "h in grad.u has −3/8, fitted 0.375000·Δ²A too much"),
+        (U, &[(H_IN_U, term(3, 2, Of::One), 1.0)], "h in grad.u has Δ³A² too much"),
+        (U, &[(H_IN_U, term(3, 2, Of::One), -1.0)], "h in grad.u has −Δ³A² too much"),
+        (U, &[(H_IN_U, term(0, 0, Of::One), 3.0)], "h in grad.u has 3 too much"),
+        (U, &[(H_IN_U, term(0, 0, Of::One), 1.0)], "h in grad.u has 1 too much"),
+        (U, &[(H_IN_U, term(1, 0, Of::Phi(0)), 2.0)], "h in grad.u has 2·Δexp(ΔA) too much"),
+        (U, &[(H_IN_U, term(2, 1, Of::Phi(3)), 3.0)], "h in grad.u has 3·Δ²Aφ₃ too much"),
+        (U, &[(H_IN_U, term(4, 3, Of::Phi(1)), 5.0)], "h in grad.u has 5·Δ⁴A³φ₁ too much"),
+        (
+            U,
+            &[(H_IN_U, term(3, 0, Of::One), 2.0), (H_IN_U, term(2, 1, Of::One), 0.375)],
+            "h in grad.u has 2·Δ³ + 3/8, fitted 0.375000·Δ²A too much",
+        ),
+        (
+            U,
+            &[(H_IN_U, term(3, 0, Of::One), -2.0), (H_IN_U, term(2, 1, Of::One), 0.375)],
+            "h in grad.u has −2·Δ³ + 3/8, fitted 0.375000·Δ²A too much",
+        ),
+        (
+            U,
+            &[(H_IN_U, term(3, 0, Of::One), 2.0), (H_IN_U, term(2, 1, Of::One), -1.0)],
+            "h in grad.u has 2·Δ³ − Δ²A too much",
+        ),
+        (B, &[(H_IN_B, term(2, 2, Of::One), 0.75)], "h in grad.B has 3/4, fitted 0.750000·Δ²A² too much"),
+        (Delta, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "h's derivative by Δ has 3·ΔA too much"),
+        (
+            Delta,
+            &[(A_BAR_BY_DELTA, term(1, 2, Of::One), -0.375)],
+            "Ā's derivative by Δ has −3/8, fitted 0.375000·ΔA² too much",
+        ),
+        (
+            Delta,
+            &[(A_BAR_BY_DELTA, term(0, 2, Of::One), -1.0), (H_BY_DELTA, term(1, 0, Of::One), 3.0)],
+            "Ā's derivative by Δ has −A² too much, and h's derivative by Δ has 3·Δ too much",
+        ),
+        (DeltaBias, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "h's derivative by Δ has 3·ΔA too much"),
+        (
+            A,
+            &[(H_BY_A, term(2, 0, Of::One), 0.75)],
+            "h's derivative by A has 3/4, fitted 0.750000·Δ² too much",
+        ),
+        (A, &[(A_BAR_BY_A, term(2, 0, Of::One), -2.0)], "Ā's derivative by A has −2·Δ² too much"),
+    ];
+    each(cases, |(name, added, words)| {
+        let drawn = plain(Weights::Real, 8, 2);
+        let known = Known::new(Method::Zoh, &drawn);
+        let said = said(&known, name, added);
+        let expected = format!("coefficient-of-other-terms: {words}");
+        assert_eq!(said.first(), Some(&expected), "{said:?}");
+    });
 }
 
 /// Where Ā is no exponential, powers of 1/(1 − ΔA/2) stand in place of φ-functions.
-#[rstest]
-#[case(Weights::Real, &[(H_IN_U, term(0, 0, Of::Resolvent(1)), 1.0)], "1/(1 − ΔA/2)")]
-#[case(Weights::Real, &[(H_IN_U, term(0, 0, Of::Resolvent(2)), 3.0)], "3/(1 − ΔA/2)²")]
-#[case(Weights::Real, &[(H_IN_U, term(1, 0, Of::Resolvent(3)), 3.0)], "3·Δ/(1 − ΔA/2)³")]
-#[case(Weights::Complex, &[(H_IN_U, term(2, 0, Of::One), 3.0)], "3·Δ²")]
-fn terms_of_rational_forms(#[case] weights: Weights, #[case] added: &[Added], #[case] words: &str) {
-    let drawn = plain(weights, 8, 2);
-    let known = Known::new(Method::Bilinear, &drawn);
-    let said = said(&known, U, added);
-    let expected = format!("coefficient-of-other-terms: h in grad.u has {words} too much");
-    assert_eq!(said.first(), Some(&expected), "{said:?}");
+#[test]
+fn terms_of_rational_forms() {
+    let cases: [(Weights, &[Added], &str); 4] = [
+        (Weights::Real, &[(H_IN_U, term(0, 0, Of::Resolvent(1)), 1.0)], "1/(1 − ΔA/2)"),
+        (Weights::Real, &[(H_IN_U, term(0, 0, Of::Resolvent(2)), 3.0)], "3/(1 − ΔA/2)²"),
+        (Weights::Real, &[(H_IN_U, term(1, 0, Of::Resolvent(3)), 3.0)], "3·Δ/(1 − ΔA/2)³"),
+        (Weights::Complex, &[(H_IN_U, term(2, 0, Of::One), 3.0)], "3·Δ²"),
+    ];
+    each(cases, |(weights, added, words)| {
+        let drawn = plain(weights, 8, 2);
+        let known = Known::new(Method::Bilinear, &drawn);
+        let said = said(&known, U, added);
+        let expected = format!("coefficient-of-other-terms: h in grad.u has {words} too much");
+        assert_eq!(said.first(), Some(&expected), "{said:?}");
+    });
 }
 
 /// Of complex weights each element has two parts, and one bound.
@@ -127,15 +139,16 @@ fn terms_of_complex_weights() {
 }
 
 /// Eight numbers say something of a term, and seven do not.
-#[rstest]
-#[case(8, true)]
-#[case(7, false)]
-fn terms_of_few_numbers(#[case] dim: usize, #[case] is_said: bool) {
-    let drawn = plain(Weights::Real, dim, 1);
-    let known = Known::new(Method::Zoh, &drawn);
-    let said = said(&known, A, &[(A_BAR_BY_A, term(2, 0, Of::One), -2.0)]);
-    let is = said.iter().any(|said| said.starts_with("coefficient-of-other-terms"));
-    assert_eq!(is, is_said, "{said:?}");
+#[test]
+fn terms_of_few_numbers() {
+    let cases: [(usize, bool); 2] = [(8, true), (7, false)];
+    each(cases, |(dim, is_said)| {
+        let drawn = plain(Weights::Real, dim, 1);
+        let known = Known::new(Method::Zoh, &drawn);
+        let said = said(&known, A, &[(A_BAR_BY_A, term(2, 0, Of::One), -2.0)]);
+        let is = said.iter().any(|said| said.starts_with("coefficient-of-other-terms"));
+        assert_eq!(is, is_said, "{said:?}");
+    });
 }
 
 /// Factors that are no simple fractions are none.

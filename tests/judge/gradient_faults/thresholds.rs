@@ -5,10 +5,10 @@ use holdfast::judge::faults::gradient::find;
 use holdfast::method::Method;
 use holdfast::problem::OutputGradients;
 use holdfast::tensor::GradientName::{C, D};
-use rstest::rstest;
 
 use super::skip::plain;
 use super::{Known, drawn, largest};
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 /// Whether a fault is named of a constant C with three states that is as the fault has it but for so much of the error, which is
@@ -32,38 +32,46 @@ fn is_named(fault: &str, left: f64, share: f64) -> bool {
 }
 
 /// What is kept in a narrow type leaves more than roundings: values beside a boundary.
-#[rstest]
-#[case::explains("sum-without-first", 0.24, 0.95, true)]
-#[case::leaves_too_much("sum-without-first", 0.26, 0.95, false)]
-#[case::is_beyond_a_bound("sum-without-first", 0.24, 1.05, false)]
-#[case::explains_and_leaves_little("sum-without-first", 0.1, 0.95, true)]
-#[case::leaves_little_beyond_a_bound("sum-without-first", 0.1, 1.05, false)]
-#[case::leaves_nearly_nothing("sum-without-first", 1.0 / 66.0, 15.5, true)]
-#[case::leaves_nearly_nothing_far_beyond("sum-without-first", 1.0 / 66.0, 16.5, false)]
-#[case::leaves_a_little_too_much("sum-without-first", 1.0 / 62.0, 15.5, false)]
-#[case::leaves_roundings("sum-in-bf16", 1.0 / 8.2, 15.5, true)]
-#[case::leaves_roundings_far_beyond("sum-in-bf16", 1.0 / 8.2, 100.0, true)]
-#[case::leaves_more_than_roundings("sum-in-bf16", 1.0 / 7.8, 15.5, false)]
-#[case::leaves_no_roundings("sum-without-first", 1.0 / 8.2, 15.5, false)]
-fn what_a_fault_leaves(#[case] fault: &str, #[case] left: f64, #[case] share: f64, #[case] named: bool) {
-    assert_eq!(is_named(fault, left, share), named);
+#[test]
+fn what_a_fault_leaves() {
+    let cases: [(&str, &str, f64, f64, bool); 12] = [
+        ("explains", "sum-without-first", 0.24, 0.95, true),
+        ("leaves too much", "sum-without-first", 0.26, 0.95, false),
+        ("is beyond a bound", "sum-without-first", 0.24, 1.05, false),
+        ("explains and leaves little", "sum-without-first", 0.1, 0.95, true),
+        ("leaves little beyond a bound", "sum-without-first", 0.1, 1.05, false),
+        ("leaves nearly nothing", "sum-without-first", 1.0 / 66.0, 15.5, true),
+        ("leaves nearly nothing far beyond", "sum-without-first", 1.0 / 66.0, 16.5, false),
+        ("leaves a little too much", "sum-without-first", 1.0 / 62.0, 15.5, false),
+        ("leaves roundings", "sum-in-bf16", 1.0 / 8.2, 15.5, true),
+        ("leaves roundings far beyond", "sum-in-bf16", 1.0 / 8.2, 100.0, true),
+        ("leaves more than roundings", "sum-in-bf16", 1.0 / 7.8, 15.5, false),
+        ("leaves no roundings", "sum-without-first", 1.0 / 8.2, 15.5, false),
+    ];
+    each(cases, |(_, fault, left, share, named)| {
+        assert_eq!(is_named(fault, left, share), named);
+    });
 }
 
 /// Where nothing was to be computed nothing is a bound: what is there is known to 64 roundings to f32 of the largest.
-#[rstest]
-#[case::within(0.9, true)]
-#[case::nearly_within(0.95 * NEARLY_WITHIN, true)]
-#[case::beyond(1.05 * NEARLY_WITHIN, false)]
-fn what_is_there_where_nothing_should_be(#[case] units: f64, #[case] named: bool) {
-    let (problem, mut given) = plain(2, 3, 5);
-    given.dout.fill(0.0);
-    let drawn = (problem, given);
-    let known = Known::new(Method::Zoh, &drawn);
-    let fault = find("dout-in-d-missing").expect("a fault");
-    let mut got = known.want.clone();
-    let off = 1.0 + units / f64::from(1u32 << 18);
-    got[D].values = known.compute(fault)[D].values.iter().map(|value| value * off).collect();
-    let said = known.judged(&got);
-    assert!(known.want[D].values.iter().all(|value| *value == 0.0));
-    assert_eq!(said[D].first().is_some_and(|first| first.name == fault.name), named, "{:?}", said[D]);
+#[test]
+fn what_is_there_where_nothing_should_be() {
+    let cases: [(&str, f64, bool); 3] = [
+        ("within", 0.9, true),
+        ("nearly within", 0.95 * NEARLY_WITHIN, true),
+        ("beyond", 1.05 * NEARLY_WITHIN, false),
+    ];
+    each(cases, |(_, units, named)| {
+        let (problem, mut given) = plain(2, 3, 5);
+        given.dout.fill(0.0);
+        let drawn = (problem, given);
+        let known = Known::new(Method::Zoh, &drawn);
+        let fault = find("dout-in-d-missing").expect("a fault");
+        let mut got = known.want.clone();
+        let off = 1.0 + units / f64::from(1u32 << 18);
+        got[D].values = known.compute(fault)[D].values.iter().map(|value| value * off).collect();
+        let said = known.judged(&got);
+        assert!(known.want[D].values.iter().all(|value| *value == 0.0));
+        assert_eq!(said[D].first().is_some_and(|first| first.name == fault.name), named, "{:?}", said[D]);
+    });
 }

@@ -2,9 +2,9 @@
 
 use holdfast::problem::{Operand, Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, InitialState, U, Z};
-use rstest::rstest;
 
 use super::blank::{Blank, irregular};
+use crate::cases::each;
 
 /// A gradient where B and C are such operands, the axis, the first and the last that are 0, and where that is.
 type Range = (Operand, GradientName, usize, (usize, usize), &'static str);
@@ -40,17 +40,19 @@ const RANGES: [Range; 27] = [
     (Operand::Constant, InitialState, 0, (2, 2), "item of the batch 2 of 0 to 2"),
 ];
 
-#[rstest]
-fn a_range_of_zeros_is_said(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let shape = Shape { batch: 3, dim: 4, dstate: 3, seqlen: 5, groups: 2 };
-    for (operand, name, axis, (from, to), place) in RANGES {
-        let blank = Blank::new(shape, weights, operand);
-        let want = irregular(blank.count(name));
-        let right = |at: &[usize]| (!(from..=to).contains(&at[axis])).then(|| at.to_vec());
-        let got = blank.rearranged(name, &want, right);
-        let expected = format!("gradient-partly-zero: the gradient is 0 at {place}, and right elsewhere");
-        assert_eq!(blank.said(name, &want, &got, 0.01), [expected], "{name} {operand}");
-    }
+#[test]
+fn a_range_of_zeros_is_said() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let shape = Shape { batch: 3, dim: 4, dstate: 3, seqlen: 5, groups: 2 };
+        for (operand, name, axis, (from, to), place) in RANGES {
+            let blank = Blank::new(shape, weights, operand);
+            let want = irregular(blank.count(name));
+            let right = |at: &[usize]| (!(from..=to).contains(&at[axis])).then(|| at.to_vec());
+            let got = blank.rearranged(name, &want, right);
+            let expected = format!("gradient-partly-zero: the gradient is 0 at {place}, and right elsewhere");
+            assert_eq!(blank.said(name, &want, &got, 0.01), [expected], "{name} {operand}");
+        }
+    });
 }
 
 /// Two zeros are enough: what is 0 agrees with nothing by chance.
@@ -78,22 +80,26 @@ fn what_has_no_bound_is_right() {
 }
 
 /// Which numbers are 0, and one that is something else.
-#[rstest]
-#[case::of_most_rows(&[3, 7, 11, 15, 19], None)]
-#[case::a_channel_in_one_item_of_the_batch(&[4, 5, 6, 7], None)]
-#[case::two_positions_with_one_between(&[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22], None)]
-#[case::and_the_first_is_wrong(&[3, 7, 11, 15, 19, 23], Some((0, 9.0)))]
-#[case::and_the_last_but_one_is_wrong(&[3, 7, 11, 15, 19, 23], Some((22, -9.0)))]
-#[case::and_one_is_no_number(&[3, 7, 11, 15, 19, 23], Some((0, f64::NAN)))]
-#[case::and_one_is_infinite(&[3, 7, 11, 15, 19, 23], Some((22, f64::INFINITY)))]
-#[case::all_of_a_channel_but_one(&[4, 5, 6, 7, 16, 17, 18], None)]
-fn other_zeros_are_not(#[case] zeros: &[usize], #[case] other: Option<(usize, f64)>) {
-    let blank = Blank::real(2, 3, 4);
-    let want = irregular(24);
-    let mut got = want.clone();
-    zeros.iter().for_each(|&at| got[at] = 0.0);
-    other.into_iter().for_each(|(at, value)| got[at] = value);
-    assert_eq!(blank.said(Z, &want, &got, 0.01), [""; 0]);
+#[test]
+fn other_zeros_are_not() {
+    let cases: [(&str, &[usize], Option<(usize, f64)>); 8] = [
+        ("of most rows", &[3, 7, 11, 15, 19], None),
+        ("a channel in one item of the batch", &[4, 5, 6, 7], None),
+        ("two positions with one between", &[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22], None),
+        ("and the first is wrong", &[3, 7, 11, 15, 19, 23], Some((0, 9.0))),
+        ("and the last but one is wrong", &[3, 7, 11, 15, 19, 23], Some((22, -9.0))),
+        ("and one is no number", &[3, 7, 11, 15, 19, 23], Some((0, f64::NAN))),
+        ("and one is infinite", &[3, 7, 11, 15, 19, 23], Some((22, f64::INFINITY))),
+        ("all of a channel but one", &[4, 5, 6, 7, 16, 17, 18], None),
+    ];
+    each(cases, |(_, zeros, other)| {
+        let blank = Blank::real(2, 3, 4);
+        let want = irregular(24);
+        let mut got = want.clone();
+        zeros.iter().for_each(|&at| got[at] = 0.0);
+        other.into_iter().for_each(|(at, value)| got[at] = value);
+        assert_eq!(blank.said(Z, &want, &got, 0.01), [""; 0]);
+    });
 }
 
 /// Of a gradient with one number for each channel, some of these say nothing.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use holdfast::judge::diagnose::alternatives;
 use holdfast::method::Method;
 use holdfast::problem::Shape;
-use rstest::rstest;
 
 use super::{drawn, plain};
+use crate::cases::each;
 use crate::support::problems::Layout;
 
 /// A batch, channels, states, positions and groups; what is looked for there, and what is not.
@@ -265,27 +265,23 @@ const STRIDES: &[Case] = &[
     ),
 ];
 
-#[rstest]
-#[case(CHANNELS)]
-#[case(GROUPS)]
-#[case(LAGS)]
-#[case(BLOCKS)]
-#[case(LEFT_OUT)]
-#[case(STARTS)]
-#[case(STRIDES)]
-fn changes_are_looked_for_as_far_as_they_are_likely(#[case] cases: &[Case]) {
-    for ((batch, dim, dstate, seqlen, groups), tried, not_tried) in cases {
-        let shape = Shape { batch: *batch, dim: *dim, dstate: *dstate, seqlen: *seqlen, groups: *groups };
-        let problem = drawn(Layout { shape, ..plain(*dim, *dstate, *seqlen) });
-        let all = alternatives(Method::Zoh, &problem, 3);
-        let said: BTreeSet<&str> = all.iter().map(|one| one.what.as_str()).collect();
-        for what in *tried {
-            assert!(said.contains(what), "{shape}: nobody looks for: {what}");
+#[test]
+fn changes_are_looked_for_as_far_as_they_are_likely() {
+    let cases: [&[Case]; 7] = [CHANNELS, GROUPS, LAGS, BLOCKS, LEFT_OUT, STARTS, STRIDES];
+    each(cases, |cases| {
+        for ((batch, dim, dstate, seqlen, groups), tried, not_tried) in cases {
+            let shape = Shape { batch: *batch, dim: *dim, dstate: *dstate, seqlen: *seqlen, groups: *groups };
+            let problem = drawn(Layout { shape, ..plain(*dim, *dstate, *seqlen) });
+            let all = alternatives(Method::Zoh, &problem, 3);
+            let said: BTreeSet<&str> = all.iter().map(|one| one.what.as_str()).collect();
+            for what in *tried {
+                assert!(said.contains(what), "{shape}: nobody looks for: {what}");
+            }
+            for what in *not_tried {
+                assert!(!said.contains(what), "{shape}: it is looked for: {what}");
+            }
         }
-        for what in *not_tried {
-            assert!(!said.contains(what), "{shape}: it is looked for: {what}");
-        }
-    }
+    });
 }
 
 /// Where B or C is constant, groups are the other one's alone, and neither takes another position.

@@ -4,9 +4,9 @@ use holdfast::method::Method;
 use holdfast::problem::{Shape, Weights};
 use holdfast::tensor::{TensorName, Tensors};
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{Planting, Step, assert_said, drawn, plain};
+use crate::cases::each;
 use crate::support::problems::Layout;
 
 impl Planting {
@@ -39,55 +39,67 @@ impl Planting {
 }
 
 /// How many positions there are, how many are missing in the last state, and what is said of that.
-#[rstest]
-#[case(
-    20,
-    4,
-    "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, without the 4 positions after it"
-)]
-#[case(
-    17,
-    1,
-    "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, without the 1 position after it"
-)]
-#[case(
-    21,
-    1,
-    "last-state-of-full-chunk: last_state is that after the last full chunk of 4 positions, without the 1 position after it"
-)]
-#[case(
-    21,
-    5,
-    "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, without the 5 positions after it"
-)]
-#[case(20, 3, "last-state-early: the last state is that before the last 3 positions")]
-#[case(20, 1, "last-state-early: the last state is that before the last 1 position")]
-#[case(20, 19, "last-state-early: the last state is that before the last 19 positions")]
-fn a_last_state_that_is_too_early(#[case] seqlen: usize, #[case] missing: usize, #[case] said: &str) {
-    let planting = Planting::new(Method::Zoh, drawn(plain(2, 2, seqlen)));
-    let got = planting.early(seqlen - missing);
-    assert_eq!(planting.at_once(&got), format!("{said}: only last_state shows it"));
+#[test]
+fn a_last_state_that_is_too_early() {
+    let cases: [(usize, usize, &str); 7] = [
+        (
+            20,
+            4,
+            "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, \
+             without the 4 positions after it",
+        ),
+        (
+            17,
+            1,
+            "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, \
+             without the 1 position after it",
+        ),
+        (
+            21,
+            1,
+            "last-state-of-full-chunk: last_state is that after the last full chunk of 4 positions, \
+             without the 1 position after it",
+        ),
+        (
+            21,
+            5,
+            "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, \
+             without the 5 positions after it",
+        ),
+        (20, 3, "last-state-early: the last state is that before the last 3 positions"),
+        (20, 1, "last-state-early: the last state is that before the last 1 position"),
+        (20, 19, "last-state-early: the last state is that before the last 19 positions"),
+    ];
+    each(cases, |(seqlen, missing, said)| {
+        let planting = Planting::new(Method::Zoh, drawn(plain(2, 2, seqlen)));
+        let got = planting.early(seqlen - missing);
+        assert_eq!(planting.at_once(&got), format!("{said}: only last_state shows it"));
+    });
 }
 
 /// Steps of positions beyond the end, with softplus of a bias alone or of nothing.
-#[rstest]
-#[case(1, "1 padded position more, with u = 0 and delta = 0 there")]
-#[case(4, "4 padded positions more, to a multiple of 8, with u = 0 and delta = 0 there")]
-#[case(12, "12 padded positions more, to a multiple of 32, with u = 0 and delta = 0 there")]
-fn a_last_state_after_padded_positions(#[case] count: i32, #[case] text: &str) {
-    let mut problem = drawn(Layout { extras: true, ..plain(2, 2, 20) });
-    problem.a = vec![-0.5, -0.75, -1.0, -0.625];
-    problem.delta_bias = Some(vec![-1.0, -1.5]);
-    let bias = [-1.0f64, -1.5];
-    let planting = Planting::new(Method::Zoh, problem);
-    // Beyond the last position the state decays by that much.
-    let got = planting.with_last_state(|s| {
-        let [a_bar, input] = planting.right(s);
-        let padded = (s.a * bias[s.channel].exp().ln_1p() * f64::from(count)).exp();
-        if s.l == 19 { [a_bar * padded, input * padded] } else { [a_bar, input] }
+#[test]
+fn a_last_state_after_padded_positions() {
+    let cases: [(i32, &str); 3] = [
+        (1, "1 padded position more, with u = 0 and delta = 0 there"),
+        (4, "4 padded positions more, to a multiple of 8, with u = 0 and delta = 0 there"),
+        (12, "12 padded positions more, to a multiple of 32, with u = 0 and delta = 0 there"),
+    ];
+    each(cases, |(count, text)| {
+        let mut problem = drawn(Layout { extras: true, ..plain(2, 2, 20) });
+        problem.a = vec![-0.5, -0.75, -1.0, -0.625];
+        problem.delta_bias = Some(vec![-1.0, -1.5]);
+        let bias = [-1.0f64, -1.5];
+        let planting = Planting::new(Method::Zoh, problem);
+        // Beyond the last position the state decays by that much.
+        let got = planting.with_last_state(|s| {
+            let [a_bar, input] = planting.right(s);
+            let padded = (s.a * bias[s.channel].exp().ln_1p() * f64::from(count)).exp();
+            if s.l == 19 { [a_bar * padded, input * padded] } else { [a_bar, input] }
+        });
+        let expected = format!("last-state-after-padding: last_state is that after {text}");
+        assert_eq!(planting.at_once(&got), expected);
     });
-    let expected = format!("last-state-after-padding: last_state is that after {text}");
-    assert_eq!(planting.at_once(&got), expected);
 }
 
 /// The other paddings: the last step again, nothing but softplus of 0, and the last position as a whole.
@@ -107,7 +119,7 @@ fn paddings_differ_in_what_they_are_filled_with() {
         let what = "last-state-after-padding: last_state is that after 1 padded position more, with";
         (planting.at_once(&padded(more)), format!("{what} {with} there"))
     };
-    assert_said(&[
+    assert_said([
         said(&|s: Step| [planting.right(s)[0], C::from(0.0)], "u = 0 and the last position's Δ"),
         said(&|s: Step| [(s.a * 2f64.ln()).exp(), C::from(0.0)], "u = 0, delta = 0 and no bias"),
         said(&|s: Step| planting.right(s), "all inputs those of the last position"),
@@ -115,23 +127,28 @@ fn paddings_differ_in_what_they_are_filled_with() {
 }
 
 /// So many positions are tried, and not one more.
-#[rstest]
-#[case(
-    127,
-    "last-state-after-padding: last_state is that after 127 padded positions more, with u = 0 and the last position's Δ there"
-)]
-#[case(129, "")]
-fn paddings_end_somewhere(#[case] count: i32, #[case] expected: &str) {
-    let mut problem = drawn(plain(1, 2, 20));
-    problem.a = vec![-0.5, -0.75];
-    problem.delta[19] = 0.0078125;
-    let planting = Planting::new(Method::Zoh, problem);
-    let got = planting.with_last_state(|s| {
-        let [a_bar, input] = planting.right(s);
-        let padded = (s.z() * f64::from(count)).exp();
-        if s.l == 19 { [a_bar * padded, input * padded] } else { [a_bar, input] }
+#[test]
+fn paddings_end_somewhere() {
+    let cases: [(i32, &str); 2] = [
+        (
+            127,
+            "last-state-after-padding: last_state is that after 127 padded positions more, with u = \
+             0 and the last position's Δ there",
+        ),
+        (129, ""),
+    ];
+    each(cases, |(count, expected)| {
+        let mut problem = drawn(plain(1, 2, 20));
+        problem.a = vec![-0.5, -0.75];
+        problem.delta[19] = 0.0078125;
+        let planting = Planting::new(Method::Zoh, problem);
+        let got = planting.with_last_state(|s| {
+            let [a_bar, input] = planting.right(s);
+            let padded = (s.z() * f64::from(count)).exp();
+            if s.l == 19 { [a_bar * padded, input * padded] } else { [a_bar, input] }
+        });
+        assert_eq!(planting.at_once(&got), expected);
     });
-    assert_eq!(planting.at_once(&got), expected);
 }
 
 /// Numbers of other channels and states, of three each: values are (channel, state).
@@ -152,7 +169,7 @@ fn a_last_state_in_other_places() {
         let expected = format!("last-state-of-other-place: last_state {what}: only last_state shows it");
         (planting.at_once(&moved(from)), expected)
     };
-    assert_said(&[
+    assert_said([
         said(|d, n| (2 - d, n), "is written from the last channel to the first"),
         said(|d, n| ((d + 1) % 3, n), "of channel i is that of i + 1, around the end"),
         said(|d, n| ((d + 2) % 3, n), "of channel i is that of i − 1, around the end"),
@@ -190,7 +207,7 @@ fn a_last_state_in_part() {
         let [a_bar, input] = planting.right(s);
         [a_bar, if s.l == 15 { C::from(0.0) } else { input }]
     });
-    assert_said(&[
+    assert_said([
         (planting.at_once(&kept(|_| false)), "last-state-missing: last_state is 0".to_owned()),
         (
             planting.at_once(&kept(|n| n < 2)),
@@ -225,7 +242,7 @@ fn a_complex_last_state_in_part() {
     let said = |of: fn(f64, f64) -> [f64; 2], expected: &str| {
         (planting.at_once(&made(of)), format!("last-state-{expected}"))
     };
-    assert_said(&[
+    assert_said([
         said(|re, im| [re, -im], "conjugated: last_state is conjugated"),
         said(|re, _| [re, 0.0], "real-part: last_state loses its imaginary part"),
         said(|_, im| [im, 0.0], "imaginary-part: last_state is its imaginary part, as a real number"),

@@ -178,7 +178,7 @@ fn sentence(said: &[Diagnosis]) -> String {
 }
 
 /// That each is said as expected; all that are not are shown.
-fn assert_said(said: &[(String, String)]) {
-    let wrong: Vec<_> = said.iter().filter(|(said, expected)| said != expected).collect();
-    assert!(wrong.is_empty() && !said.is_empty(), "(said, expected): {wrong:#?}");
+fn assert_said(said: impl IntoIterator<Item = (String, String)>) {
+    let wrong: Vec<_> = said.into_iter().filter(|(said, expected)| said != expected).collect();
+    assert!(wrong.is_empty(), "(said, expected): {wrong:#?}");
 }

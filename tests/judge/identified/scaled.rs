@@ -5,9 +5,9 @@ use std::f64::consts::PI;
 use holdfast::method::Method;
 use holdfast::problem::{Problem, Weights};
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{Planting, Step, assert_said, drawn, plain};
+use crate::cases::each;
 use crate::support::problems::Layout;
 
 type Change = fn(&Planting, Step) -> [C; 2];
@@ -40,26 +40,30 @@ const OF_ZOH: &[(Change, &str)] = &[
     (|p, s| of_a(p, s, s.a - 0.03), "a-offset: −0.03 is added to A"),
 ];
 
-#[rstest]
-fn a_number_is_found_in_steps(#[values(0, 1, 2)] part: usize) {
+#[test]
+fn a_number_is_found_in_steps() {
     let planting = Planting::new(Method::Zoh, drawn(plain(2, 3, 16)));
-    let some = OF_ZOH.iter().skip(part).step_by(3);
-    assert_said(&some.map(|one| said_of(&planting, one)).collect::<Vec<_>>());
+    assert_said(OF_ZOH.iter().map(|one| said_of(&planting, one)));
 }
 
 /// One part of A alone.
-#[rstest]
-#[case(
-    |p: &Planting, s: Step| of_a(p, s, C::new(s.a.re, 0.9 * s.a.im)),
-    "a-imaginary-part-scaled: the imaginary part of A is multiplied by 0.9"
-)]
-#[case(
-    |p: &Planting, s: Step| of_a(p, s, C::new(0.75 * s.a.re, s.a.im)),
-    "a-real-part-scaled: the real part of A is multiplied by 3/4"
-)]
-fn a_number_is_found_in_one_part_of_complex_a(#[case] change: Change, #[case] expected: &'static str) {
-    let planting = Planting::new(Method::Zoh, drawn(Layout { weights: Weights::Complex, ..plain(2, 2, 14) }));
-    assert_said(&[said_of(&planting, &(change, expected))]);
+#[test]
+fn a_number_is_found_in_one_part_of_complex_a() {
+    let cases: [(Change, &'static str); 2] = [
+        (
+            |p: &Planting, s: Step| of_a(p, s, C::new(s.a.re, 0.9 * s.a.im)),
+            "a-imaginary-part-scaled: the imaginary part of A is multiplied by 0.9",
+        ),
+        (
+            |p: &Planting, s: Step| of_a(p, s, C::new(0.75 * s.a.re, s.a.im)),
+            "a-real-part-scaled: the real part of A is multiplied by 3/4",
+        ),
+    ];
+    each(cases, |(change, expected)| {
+        let planting =
+            Planting::new(Method::Zoh, drawn(Layout { weights: Weights::Complex, ..plain(2, 2, 14) }));
+        assert_said([said_of(&planting, &(change, expected))]);
+    });
 }
 
 /// A small number that guards a division by A or by ΔA, on either side of 0.
@@ -78,25 +82,25 @@ const GUARDS: &[(Change, &str)] = &[
     ),
 ];
 
-#[rstest]
-fn a_guarded_division_is_named(#[values(0, 1, 2)] at: usize) {
+#[test]
+fn a_guarded_division_is_named() {
     let planting = Planting::new(Method::Foh, drawn(plain(2, 2, 14)));
-    assert_said(&[said_of(&planting, &GUARDS[at])]);
+    assert_said(GUARDS.iter().map(|one| said_of(&planting, one)));
 }
 
 /// With an initial state a factor on what enters is not one on what is read.
-#[rstest]
-#[case(0.7, "0.7")]
-#[case(-0.7, "−0.7")]
-#[case(0.25, "1/4")]
-fn a_factor_on_what_enters_is_found_beside_an_initial_state(#[case] factor: f64, #[case] text: &str) {
-    let mut problem = drawn(plain(2, 2, 14));
-    problem.initial_state = Some(vec![0.9, -0.7, 0.5, -0.3]);
-    let planting = Planting::new(Method::Zoh, problem);
-    let got = planting.with_step(|s| [planting.right(s)[0], factor * planting.right(s)[1]]);
-    let expected =
-        format!("input-scaled: what enters the states is multiplied by {text}: a factor on B̄, B or u");
-    assert_eq!(planting.at_once(&got), expected);
+#[test]
+fn a_factor_on_what_enters_is_found_beside_an_initial_state() {
+    let cases: [(f64, &str); 3] = [(0.7, "0.7"), (-0.7, "−0.7"), (0.25, "1/4")];
+    each(cases, |(factor, text)| {
+        let mut problem = drawn(plain(2, 2, 14));
+        problem.initial_state = Some(vec![0.9, -0.7, 0.5, -0.3]);
+        let planting = Planting::new(Method::Zoh, problem);
+        let got = planting.with_step(|s| [planting.right(s)[0], factor * planting.right(s)[1]]);
+        let expected =
+            format!("input-scaled: what enters the states is multiplied by {text}: a factor on B̄, B or u");
+        assert_eq!(planting.at_once(&got), expected);
+    });
 }
 
 /// Steps that go through softplus, where arguments of it are as given.
@@ -114,7 +118,7 @@ fn a_number_within_softplus_is_found() {
     let beta =
         planting.with_step(|s| planting.right(Step { delta: (2.5 * raw(s)).exp().ln_1p() / 2.5, ..s }));
     let before = planting.with_step(|s| planting.right(Step { delta: (1.7 * raw(s)).exp().ln_1p(), ..s }));
-    assert_said(&[
+    assert_said([
         (planting.at_once(&beta), "softplus-beta: softplus is log(1 + exp(βx))/β with β = 5/2".to_owned()),
         (
             planting.at_once(&before),
@@ -124,29 +128,24 @@ fn a_number_within_softplus_is_found() {
 }
 
 /// A threshold of one or of two digits, between the arguments that are next to it.
-#[rstest]
-#[case(0.4, 0.02, "0.4")]
-#[case(0.7, 0.02, "0.7")]
-#[case(2.0, 0.06, "2")]
-#[case(0.68, 0.004, "0.68")]
-#[case(1.3, 0.02, "1.3")]
-fn a_threshold_of_softplus_is_written_with_its_digits(
-    #[case] threshold: f32,
-    #[case] apart: f32,
-    #[case] text: &str,
-) {
-    let problem = of_softplus(|i| match i % 4 {
-        0 => threshold - apart,
-        1 => threshold + apart,
-        2 => -1.0 - 0.05 * (i % 7) as f32,
-        _ => threshold + 0.9,
+#[test]
+fn a_threshold_of_softplus_is_written_with_its_digits() {
+    let cases: [(f32, f32, &str); 5] =
+        [(0.4, 0.02, "0.4"), (0.7, 0.02, "0.7"), (2.0, 0.06, "2"), (0.68, 0.004, "0.68"), (1.3, 0.02, "1.3")];
+    each(cases, |(threshold, apart, text)| {
+        let problem = of_softplus(|i| match i % 4 {
+            0 => threshold - apart,
+            1 => threshold + apart,
+            2 => -1.0 - 0.05 * (i % 7) as f32,
+            _ => threshold + 0.9,
+        });
+        let planting = Planting::new(Method::Zoh, problem);
+        let got = planting.with_step(|s| {
+            let raw = s.delta.exp_m1().ln();
+            let delta = if raw > f64::from(threshold) { raw } else { s.delta };
+            planting.right(Step { delta, ..s })
+        });
+        let expected = format!("softplus-threshold: softplus returns its argument above {text} already");
+        assert_eq!(planting.at_once(&got), expected);
     });
-    let planting = Planting::new(Method::Zoh, problem);
-    let got = planting.with_step(|s| {
-        let raw = s.delta.exp_m1().ln();
-        let delta = if raw > f64::from(threshold) { raw } else { s.delta };
-        planting.right(Step { delta, ..s })
-    });
-    let expected = format!("softplus-threshold: softplus returns its argument above {text} already");
-    assert_eq!(planting.at_once(&got), expected);
 }

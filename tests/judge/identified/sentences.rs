@@ -6,9 +6,9 @@ use holdfast::judge::faults::place::{AtChunks, InBlock, Input, LastBlock, Map, P
 use holdfast::judge::faults::variant::{Group, LastState, Variant};
 use holdfast::method::Method;
 use holdfast::problem::{Problem, Shape};
-use rstest::rstest;
 
 use super::{drawn, plain};
+use crate::cases::each;
 use crate::support::problems::Layout;
 
 type Change = fn(&mut Variant);
@@ -200,34 +200,40 @@ fn assert_is(all: &[Alternative], method: Method, what: &str, change: impl Fn(&m
     }
 }
 
-#[rstest]
-#[case(PLACES)]
-#[case(SEQUENCES)]
-#[case(SCANS)]
-fn a_change_computes_with_the_numbers_of_its_sentence(#[case] expected: &[(&str, Change)]) {
-    let all = alternatives(Method::Zoh, &everything(), LENGTH);
-    expected.iter().for_each(|(what, change)| assert_is(&all, Method::Zoh, what, change));
+#[test]
+fn a_change_computes_with_the_numbers_of_its_sentence() {
+    let cases: [&[(&str, Change)]; 3] = [PLACES, SEQUENCES, SCANS];
+    each(cases, |expected| {
+        let all = alternatives(Method::Zoh, &everything(), LENGTH);
+        expected.iter().for_each(|(what, change)| assert_is(&all, Method::Zoh, what, change));
+    });
 }
 
-#[rstest]
-#[case(3, "3rd")]
-#[case(11, "11th")]
-#[case(12, "12th")]
-#[case(13, "13th")]
-#[case(21, "21st")]
-#[case(22, "22nd")]
-#[case(23, "23rd")]
-#[case(101, "101st")]
-#[case(111, "111th")]
-#[case(112, "112th")]
-#[case(113, "113th")]
-#[case(30, "30th")]
-fn ordinals_are_spelt(#[case] length: usize, #[case] ordinal: &str) {
-    let all = alternatives(Method::Zoh, &drawn(plain(1, 1, 20)), length);
-    let what = format!("the state is lost at every {ordinal} position: chunks of {length} start from 0");
-    assert_is(&all, Method::Zoh, &what, |v| v.chunks = Some(Chunks::new(length, Carry::Times(0.0))));
-    let what = format!("the carried state skips Ā at every {ordinal} position");
-    assert_is(&all, Method::Zoh, &what, |v| v.chunks = Some(Chunks::new(length, Carry::WithoutFirstDecay)));
+#[test]
+fn ordinals_are_spelt() {
+    let cases: [(usize, &str); 12] = [
+        (3, "3rd"),
+        (11, "11th"),
+        (12, "12th"),
+        (13, "13th"),
+        (21, "21st"),
+        (22, "22nd"),
+        (23, "23rd"),
+        (101, "101st"),
+        (111, "111th"),
+        (112, "112th"),
+        (113, "113th"),
+        (30, "30th"),
+    ];
+    each(cases, |(length, ordinal)| {
+        let all = alternatives(Method::Zoh, &drawn(plain(1, 1, 20)), length);
+        let what = format!("the state is lost at every {ordinal} position: chunks of {length} start from 0");
+        assert_is(&all, Method::Zoh, &what, |v| v.chunks = Some(Chunks::new(length, Carry::Times(0.0))));
+        let what = format!("the carried state skips Ā at every {ordinal} position");
+        assert_is(&all, Method::Zoh, &what, |v| {
+            v.chunks = Some(Chunks::new(length, Carry::WithoutFirstDecay))
+        });
+    });
 }
 
 /// Which of two scans has the change, and from where its chunks are counted.

@@ -5,9 +5,9 @@ use holdfast::problem::Weights;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::{Named, TensorName, Tensors};
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{Planting, Step, drawn, plain, sentence};
+use crate::cases::each;
 use crate::support::problems::Layout;
 
 const BOTH: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
@@ -22,41 +22,42 @@ fn with_state_of(mut got: Tensors<f64>, other: &Tensors<f64>) -> Tensors<f64> {
 }
 
 /// States that grow leave the range of f32: what is infinite or no number there agrees, and the steps before say what is wrong.
-#[rstest]
-#[case(f64::INFINITY)]
-#[case(f64::NAN)]
-fn states_that_grow_out_of_range_are_explained(#[case] beyond: f64) {
-    let mut problem = drawn(plain(1, 2, 40));
-    problem.a = vec![-3.0, -2.0];
-    problem.delta.fill(1.25);
-    let planting = Planting::new(Method::Zoh, problem);
-    let mut got = planting.with_step(|s| [(-s.z()).exp(), planting.right(s)[1]]);
-    for name in BOTH {
-        got[name].values.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = beyond);
-    }
-    assert!(got[TensorName::Out].values[..8].iter().all(|x| x.is_finite()));
-    assert!(!got[TensorName::Out].values[39].is_finite());
-    assert_eq!(
-        planting.at_once(&got),
-        "a-negated: A has the wrong sign: −A is used, as where exp(A_log) is taken for A"
-    );
+#[test]
+fn states_that_grow_out_of_range_are_explained() {
+    let cases: [f64; 2] = [f64::INFINITY, f64::NAN];
+    each(cases, |beyond| {
+        let mut problem = drawn(plain(1, 2, 40));
+        problem.a = vec![-3.0, -2.0];
+        problem.delta.fill(1.25);
+        let planting = Planting::new(Method::Zoh, problem);
+        let mut got = planting.with_step(|s| [(-s.z()).exp(), planting.right(s)[1]]);
+        for name in BOTH {
+            got[name].values.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = beyond);
+        }
+        assert!(got[TensorName::Out].values[..8].iter().all(|x| x.is_finite()));
+        assert!(!got[TensorName::Out].values[39].is_finite());
+        assert_eq!(
+            planting.at_once(&got),
+            "a-negated: A has the wrong sign: −A is used, as where exp(A_log) is taken for A"
+        );
+    });
 }
 
 /// What nobody computes explains no NaN: one alone, and nothing is said.
-#[rstest]
-#[case(0)]
-#[case(7)]
-#[case(13)]
-fn a_nan_among_finite_numbers_is_not_explained(#[case] at: usize) {
-    let planting = Planting::new(Method::Zoh, drawn(plain(1, 2, 14)));
-    let mut got = planting.with_step(|s| {
-        let [a_bar, input] = planting.right(s);
-        [a_bar * a_bar, input]
+#[test]
+fn a_nan_among_finite_numbers_is_not_explained() {
+    let cases: [usize; 3] = [0, 7, 13];
+    each(cases, |at| {
+        let planting = Planting::new(Method::Zoh, drawn(plain(1, 2, 14)));
+        let mut got = planting.with_step(|s| {
+            let [a_bar, input] = planting.right(s);
+            [a_bar * a_bar, input]
+        });
+        got[TensorName::Out].values[at] = f64::NAN;
+        let found = planting.found(&got, &BOTH, true);
+        // The last state has no NaN in it, and is explained alone.
+        assert_eq!(sentences(&found), ["", "a-bar-delta-doubled: Δ is doubled in Ā"]);
     });
-    got[TensorName::Out].values[at] = f64::NAN;
-    let found = planting.found(&got, &BOTH, true);
-    // The last state has no NaN in it, and is explained alone.
-    assert_eq!(sentences(&found), ["", "a-bar-delta-doubled: Δ is doubled in Ā"]);
 }
 
 /// Two changes, each of which shows in one tensor: they are named together for both.
@@ -121,20 +122,24 @@ fn a_longer_search_names_what_is_wrong() {
 }
 
 /// Channels in which something is wrong alone.
-#[rstest]
-#[case::one(|channel: usize| channel == 2, "channel 2")]
-#[case::odd(|channel: usize| channel % 2 == 1, "odd channels")]
-#[case::from_one_on(|channel: usize| channel >= 3, "channels from 3 on")]
-#[case::up_to_one(|channel: usize| channel <= 2, "channels up to 2")]
-#[case::a_list(|channel: usize| [0, 1, 4].contains(&channel), "channels 0, 1, 4")]
-fn some_channels_are_named(#[case] is_wrong: fn(usize) -> bool, #[case] place: &str) {
-    let planting = Planting::new(Method::Zoh, drawn(plain(6, 2, 12)));
-    let got = planting.with_step(|s| {
-        let [a_bar, input] = planting.right(s);
-        [if is_wrong(s.channel) { a_bar * a_bar } else { a_bar }, input]
+#[test]
+fn some_channels_are_named() {
+    let cases: [(&str, fn(usize) -> bool, &str); 5] = [
+        ("one", |channel: usize| channel == 2, "channel 2"),
+        ("odd", |channel: usize| channel % 2 == 1, "odd channels"),
+        ("from one on", |channel: usize| channel >= 3, "channels from 3 on"),
+        ("up to one", |channel: usize| channel <= 2, "channels up to 2"),
+        ("a list", |channel: usize| [0, 1, 4].contains(&channel), "channels 0, 1, 4"),
+    ];
+    each(cases, |(_, is_wrong, place)| {
+        let planting = Planting::new(Method::Zoh, drawn(plain(6, 2, 12)));
+        let got = planting.with_step(|s| {
+            let [a_bar, input] = planting.right(s);
+            [if is_wrong(s.channel) { a_bar * a_bar } else { a_bar }, input]
+        });
+        let expected = format!("a-bar-delta-doubled: Δ is doubled in Ā; in {place} alone");
+        assert_eq!(planting.after_long(&got), expected);
     });
-    let expected = format!("a-bar-delta-doubled: Δ is doubled in Ā; in {place} alone");
-    assert_eq!(planting.after_long(&got), expected);
 }
 
 /// A pair of elements that are wrong is no other formula.

@@ -4,9 +4,8 @@ use holdfast::judge::model::phi;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
-use super::{Own, Step, Wrong, recorded};
+use super::{List, Own, Step, Wrong, list};
 
 type Change = fn(Own, Step) -> [C; 2];
 
@@ -115,9 +114,13 @@ const WRONG: &[(&str, Change)] = &[
 ];
 
 /// Every third change in a method, so that each is tried in two, with real weights in one and complex ones in the other.
-#[rstest]
-fn what_is_said_of_wrong_steps_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at: usize) {
-    let some = WRONG.iter().enumerate().filter(|(i, _)| i % 3 == at % 3);
-    let some: Vec<Wrong> = some.map(|(_, (what, step))| Wrong::new(*what, *step)).collect();
-    recorded("single", (Method::ALL[at], Weights::ALL[at / 3]), &some);
+pub fn lists() -> Vec<List> {
+    [0, 1, 2, 3, 4, 5]
+        .into_iter()
+        .map(|at: usize| {
+            let some = WRONG.iter().enumerate().filter(|(i, _)| i % 3 == at % 3);
+            let some: Vec<Wrong> = some.map(|(_, (what, step))| Wrong::new(*what, *step)).collect();
+            list("single", (Method::ALL[at], Weights::ALL[at / 3]), some)
+        })
+        .collect()
 }

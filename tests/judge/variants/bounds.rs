@@ -6,9 +6,9 @@ use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Weights};
 use holdfast::promise::allowance::{COEFFICIENT, HALF_SUBNORMAL, SUM, U, product, scan_joins};
 use num_complex::Complex64;
-use rstest::rstest;
 
 use super::{assert_near, changed, channel_of, last_state, out, run};
+use crate::cases::each;
 
 /// A number, and what it may be off.
 #[derive(Clone, Copy)]
@@ -158,48 +158,49 @@ fn a_scan_joins_as_many_levels_as_a_tree_has_and_four_more() {
     assert_eq!(scan_joins(5) * SUM, stepped(Weights::Real).roundings.1);
 }
 
-#[rstest]
-fn a_state_and_what_is_read_of_it_are_off_by_what_each_step_adds(
-    #[values(Weights::Real, Weights::Complex)] weights: Weights,
-) {
-    let stepped = stepped(weights);
-    let (mu, states) = (product(weights), stepped.states());
-    let variant = Variant::specified(Method::Zoh);
-    stepped.assert_last(&variant, states[4]);
-    let c = weight(weights, &stepped.problem.c);
-    // Twice the real part of complex numbers; each part of a state is added, and may underflow.
-    let (scale, parts) = if weights == Weights::Complex { (2.0, 2.0) } else { (1.0, 1.0) };
-    let output = |x: &State| {
-        let magnitude = c.norm() * (x.at.value.norm() + x.at.error);
-        let read = (mu * (1.0 + U) + parts * SUM) * magnitude + 2.0 * HALF_SUBNORMAL * parts;
-        let bound = scale * (c.norm() * x.at.error + read);
-        let value = scale * (c * x.at.value).re;
-        (value, bound + 2.0 * SUM * (value.abs() + bound) + HALF_SUBNORMAL)
-    };
-    let (values, bounds): (Vec<f64>, Vec<f64>) = states.iter().map(output).unzip();
-    let channel = run(&variant, &stepped.problem);
-    assert_near(&out(&channel).values, &values);
-    assert_near(&out(&channel).bound, &bounds);
+#[test]
+fn a_state_and_what_is_read_of_it_are_off_by_what_each_step_adds() {
+    each([Weights::Real, Weights::Complex], |weights: Weights| {
+        let stepped = stepped(weights);
+        let (mu, states) = (product(weights), stepped.states());
+        let variant = Variant::specified(Method::Zoh);
+        stepped.assert_last(&variant, states[4]);
+        let c = weight(weights, &stepped.problem.c);
+        // Twice the real part of complex numbers; each part of a state is added, and may underflow.
+        let (scale, parts) = if weights == Weights::Complex { (2.0, 2.0) } else { (1.0, 1.0) };
+        let output = |x: &State| {
+            let magnitude = c.norm() * (x.at.value.norm() + x.at.error);
+            let read = (mu * (1.0 + U) + parts * SUM) * magnitude + 2.0 * HALF_SUBNORMAL * parts;
+            let bound = scale * (c.norm() * x.at.error + read);
+            let value = scale * (c * x.at.value).re;
+            (value, bound + 2.0 * SUM * (value.abs() + bound) + HALF_SUBNORMAL)
+        };
+        let (values, bounds): (Vec<f64>, Vec<f64>) = states.iter().map(output).unzip();
+        let channel = run(&variant, &stepped.problem);
+        assert_near(&out(&channel).values, &values);
+        assert_near(&out(&channel).bound, &bounds);
+    });
 }
 
 /// Ā = 0: all that is left of a state is that a product may have underflowed beside it.
-#[rstest]
-#[case::of_at_least_one(0.5, 1.0)]
-#[case::of_what_it_starts_from(8.0, 8.0)]
-fn a_state_that_has_decayed_to_0_may_be_a_subnormal_number(#[case] start: f32, #[case] largest: f64) {
-    let mut problem = channel_of(&[-1000.0], &[1.0, 1.0]);
-    problem.u.fill(0.0);
-    let variant = Variant::specified(Method::Zoh);
-    // Nothing underflows of nothing.
-    assert_eq!(last_state(&run(&variant, &problem)).bound, [HALF_SUBNORMAL]);
-    problem.initial_state = Some(vec![start]);
-    let of_one = channel_of(&[-1000.0], &[1.0]);
-    let of_one = Problem { u: vec![0.0], initial_state: problem.initial_state.clone(), ..of_one };
-    let channel = run(&variant, &of_one);
-    assert_eq!(last_state(&channel).values, [0.0]);
-    assert_near(&last_state(&channel).bound, &[(2.0 * largest + 1.0) * HALF_SUBNORMAL]);
-    // One step later there is nothing left that could.
-    assert_eq!(last_state(&run(&variant, &problem)).bound, [HALF_SUBNORMAL]);
+#[test]
+fn a_state_that_has_decayed_to_0_may_be_a_subnormal_number() {
+    let cases: [(&str, f32, f64); 2] = [("of at least one", 0.5, 1.0), ("of what it starts from", 8.0, 8.0)];
+    each(cases, |(_, start, largest)| {
+        let mut problem = channel_of(&[-1000.0], &[1.0, 1.0]);
+        problem.u.fill(0.0);
+        let variant = Variant::specified(Method::Zoh);
+        // Nothing underflows of nothing.
+        assert_eq!(last_state(&run(&variant, &problem)).bound, [HALF_SUBNORMAL]);
+        problem.initial_state = Some(vec![start]);
+        let of_one = channel_of(&[-1000.0], &[1.0]);
+        let of_one = Problem { u: vec![0.0], initial_state: problem.initial_state.clone(), ..of_one };
+        let channel = run(&variant, &of_one);
+        assert_eq!(last_state(&channel).values, [0.0]);
+        assert_near(&last_state(&channel).bound, &[(2.0 * largest + 1.0) * HALF_SUBNORMAL]);
+        // One step later there is nothing left that could.
+        assert_eq!(last_state(&run(&variant, &problem)).bound, [HALF_SUBNORMAL]);
+    });
 }
 
 #[test]
@@ -211,24 +212,24 @@ fn a_product_may_underflow_beside_the_largest_state_that_there_has_been() {
     assert!((33.0..33.01).contains(&bound), "{bound}");
 }
 
-#[rstest]
-fn a_last_state_after_padding_is_off_by_what_each_position_adds(
-    #[values(Pad::LastStep, Pad::LastPosition)] pad: Pad,
-) {
-    let stepped = stepped(Weights::Real);
-    let mut x = stepped.states()[4];
-    let (a, b) = (stepped.a[4], stepped.b[4]);
-    let b = if pad == Pad::LastPosition { b } else { Off { value: Complex64::ZERO, error: 0.0 } };
-    for _ in 0..3 {
-        let (size, a_abs) = (x.at.value.norm() + x.at.error, a.value.norm());
-        let error = (a_abs + a.error) * x.at.error
-            + (a.error + U * a_abs) * size
-            + b.error
-            + SUM * (a_abs * size + b.value.norm());
-        x.at = Off { value: a.value * x.at.value + b.value, error };
-    }
-    let variant = changed(Method::Zoh, |v| v.last_state = LastState::Padded(3, pad));
-    stepped.assert_last(&variant, x);
+#[test]
+fn a_last_state_after_padding_is_off_by_what_each_position_adds() {
+    each([Pad::LastStep, Pad::LastPosition], |pad: Pad| {
+        let stepped = stepped(Weights::Real);
+        let mut x = stepped.states()[4];
+        let (a, b) = (stepped.a[4], stepped.b[4]);
+        let b = if pad == Pad::LastPosition { b } else { Off { value: Complex64::ZERO, error: 0.0 } };
+        for _ in 0..3 {
+            let (size, a_abs) = (x.at.value.norm() + x.at.error, a.value.norm());
+            let error = (a_abs + a.error) * x.at.error
+                + (a.error + U * a_abs) * size
+                + b.error
+                + SUM * (a_abs * size + b.value.norm());
+            x.at = Off { value: a.value * x.at.value + b.value, error };
+        }
+        let variant = changed(Method::Zoh, |v| v.last_state = LastState::Padded(3, pad));
+        stepped.assert_last(&variant, x);
+    });
 }
 
 #[test]
@@ -240,33 +241,37 @@ fn a_last_state_without_its_input_is_the_one_before_times_a_bar() {
 }
 
 /// Chunks of three: what the second one is given decays on its own from position 3 on.
-#[rstest]
-#[case::all_that_there_is(Carry::FirstPositionOnly, &[3])]
-#[case::without_the_first_step(decayed(Steps::WithoutFirst), &[4])]
-#[case::by_all_steps_before(decayed(Steps::Exclusive), &[3])]
-#[case::by_the_step_before(decayed(Steps::OneBefore), &[2, 3, 4])]
-#[case::by_the_first_step_twice(decayed(Steps::FirstTwice), &[3, 3, 4])]
-#[case::by_its_own_step(decayed(Steps::OwnAlone), &[4])]
-#[case::by_one_step_more(decayed(Steps::OneMore), &[3, 4])]
-#[case::by_nothing(decayed(Steps::Nothing), &[])]
-fn what_is_carried_is_off_by_each_step_that_it_decays_by(#[case] carry: Carry, #[case] steps: &[usize]) {
-    let stepped = stepped(Weights::Real);
-    let given = stepped.states()[2];
-    let mut own = State { largest: given.largest, ..State::new(Complex64::ZERO) };
-    for l in 3..5 {
-        own = own.step(stepped.a[l], stepped.b[l], stepped.roundings);
-    }
-    let carried = steps.iter().fold(given, |x, l| x.times(stepped.a[*l]));
-    // Behind the last position there is no step more; one that reaches the first position only is 0 behind it.
-    let carried = match carry {
-        Carry::FirstPositionOnly => State::new(Complex64::ZERO),
-        Carry::Decayed(Decay { steps: Steps::OneMore, .. }) => {
-            given.times(stepped.a[3]).times(stepped.a[4]).times(ONE)
+#[test]
+fn what_is_carried_is_off_by_each_step_that_it_decays_by() {
+    let cases: [(&str, Carry, &[usize]); 8] = [
+        ("all that there is", Carry::FirstPositionOnly, &[3]),
+        ("without the first step", decayed(Steps::WithoutFirst), &[4]),
+        ("by all steps before", decayed(Steps::Exclusive), &[3]),
+        ("by the step before", decayed(Steps::OneBefore), &[2, 3, 4]),
+        ("by the first step twice", decayed(Steps::FirstTwice), &[3, 3, 4]),
+        ("by its own step", decayed(Steps::OwnAlone), &[4]),
+        ("by one step more", decayed(Steps::OneMore), &[3, 4]),
+        ("by nothing", decayed(Steps::Nothing), &[]),
+    ];
+    each(cases, |(_, carry, steps)| {
+        let stepped = stepped(Weights::Real);
+        let given = stepped.states()[2];
+        let mut own = State { largest: given.largest, ..State::new(Complex64::ZERO) };
+        for l in 3..5 {
+            own = own.step(stepped.a[l], stepped.b[l], stepped.roundings);
         }
-        _ => carried,
-    };
-    let variant = changed(Method::Zoh, |v| v.chunks = Some(Chunks::new(3, carry)));
-    stepped.assert_last(&variant, carried.plus(own));
+        let carried = steps.iter().fold(given, |x, l| x.times(stepped.a[*l]));
+        // Behind the last position there is no step more; one that reaches the first position only is 0 behind it.
+        let carried = match carry {
+            Carry::FirstPositionOnly => State::new(Complex64::ZERO),
+            Carry::Decayed(Decay { steps: Steps::OneMore, .. }) => {
+                given.times(stepped.a[3]).times(stepped.a[4]).times(ONE)
+            }
+            _ => carried,
+        };
+        let variant = changed(Method::Zoh, |v| v.chunks = Some(Chunks::new(3, carry)));
+        stepped.assert_last(&variant, carried.plus(own));
+    });
 }
 
 fn decayed(steps: Steps) -> Carry {
@@ -294,55 +299,57 @@ fn inputs_decayed_by_the_steps_before_them_are_off_by_their_product() {
 }
 
 /// P/(P + ε) and P/max(P, ε) of each input, with the errors that the product has gathered.
-#[rstest]
-#[case::added(Raised::Added(0.25), |p: f64| p + 0.25)]
-#[case::at_least(Raised::AtLeast(0.375), |p: f64| p.max(0.375))]
-fn inputs_divided_by_raised_products_are_off_by_their_product(
-    #[case] raised: Raised,
-    #[case] below: fn(f64) -> f64,
-) {
-    let stepped = stepped(Weights::Real);
-    let growth = (1.0 + U) * (1.0 + SUM);
-    let (mut x, mut product) = (stepped.start, ONE);
-    for (a, b) in stepped.a.iter().copied().zip(stepped.b.iter().copied()) {
-        let a_abs = a.value.norm();
-        product = Off {
-            value: product.value * a.value,
-            error: (a_abs + a.error) * growth * product.error + (a.error + U * a_abs) * product.value.norm(),
-        };
-        let (size, least) = (product.value.norm(), below(product.value.norm()));
-        let (factor, relative) = (size / least, product.error / least);
-        let error = factor * (b.error + (2.0 * relative + 4.0 * U) * b.value.norm());
-        x = x.step(a, Off { value: b.value * factor, error }, stepped.roundings);
-    }
-    stepped.assert_last(&changed(Method::Zoh, |v| v.raised = raised), x);
+#[test]
+fn inputs_divided_by_raised_products_are_off_by_their_product() {
+    let cases: [(&str, Raised, fn(f64) -> f64); 2] = [
+        ("added", Raised::Added(0.25), |p: f64| p + 0.25),
+        ("at least", Raised::AtLeast(0.375), |p: f64| p.max(0.375)),
+    ];
+    each(cases, |(_, raised, below)| {
+        let stepped = stepped(Weights::Real);
+        let growth = (1.0 + U) * (1.0 + SUM);
+        let (mut x, mut product) = (stepped.start, ONE);
+        for (a, b) in stepped.a.iter().copied().zip(stepped.b.iter().copied()) {
+            let a_abs = a.value.norm();
+            product = Off {
+                value: product.value * a.value,
+                error: (a_abs + a.error) * growth * product.error
+                    + (a.error + U * a_abs) * product.value.norm(),
+            };
+            let (size, least) = (product.value.norm(), below(product.value.norm()));
+            let (factor, relative) = (size / least, product.error / least);
+            let error = factor * (b.error + (2.0 * relative + 4.0 * U) * b.value.norm());
+            x = x.step(a, Off { value: b.value * factor, error }, stepped.roundings);
+        }
+        stepped.assert_last(&changed(Method::Zoh, |v| v.raised = raised), x);
+    });
 }
 
 /// B u next to a tie may be rounded either way, but where both are exact in 16 bits, which a constant B, in f32, is not.
-#[rstest]
-#[case::rounded_before(InputType::F32, Operand::Variable, 1.0)]
-#[case::exact(InputType::F16, Operand::Variable, 0.0)]
-#[case::of_a_constant_b(InputType::F16, Operand::Constant, 1.0)]
-fn a_narrow_product_next_to_a_tie_may_go_either_way(
-    #[case] input: InputType,
-    #[case] b: Operand,
-    #[case] ways: f64,
-) {
-    let last_place: f64 = 1.0 / 1024.0;
-    let mut problem = channel_of(&[-0.5], &[0.5]);
-    (problem.input, problem.b_operand) = (input, b);
-    // 1.5 and one and a half of the last place, half way between two numbers.
-    (problem.b, problem.u) = (vec![1.5], vec![1.0 + last_place as f32]);
-    let variant = changed(Method::Zoh, |v| v.stages[Stage::DrivenB as usize] = InputType::F16);
-    let channel = run(&variant, &problem);
-    let z = Complex64::from(-0.25);
-    let right = b_u(z, 0.5, Complex64::from(1.5), 1.0 + last_place, U);
-    // To the even one of both.
-    let value = 0.5 * (1.5 + 2.0 * last_place);
-    assert_near(&last_state(&channel).values, &[value]);
-    // The imaginary part, which is 0, is next to a tie of subnormal numbers.
-    let error = right.error + 0.5 * ways * last_place.hypot(2.0 * U);
-    let joins = 4.0 * SUM;
-    let want = error * (1.0 + joins) + joins * value + HALF_SUBNORMAL;
-    assert_near(&last_state(&channel).bound, &[want]);
+#[test]
+fn a_narrow_product_next_to_a_tie_may_go_either_way() {
+    let cases: [(&str, InputType, Operand, f64); 3] = [
+        ("rounded before", InputType::F32, Operand::Variable, 1.0),
+        ("exact", InputType::F16, Operand::Variable, 0.0),
+        ("of a constant b", InputType::F16, Operand::Constant, 1.0),
+    ];
+    each(cases, |(_, input, b, ways)| {
+        let last_place: f64 = 1.0 / 1024.0;
+        let mut problem = channel_of(&[-0.5], &[0.5]);
+        (problem.input, problem.b_operand) = (input, b);
+        // 1.5 and one and a half of the last place, half way between two numbers.
+        (problem.b, problem.u) = (vec![1.5], vec![1.0 + last_place as f32]);
+        let variant = changed(Method::Zoh, |v| v.stages[Stage::DrivenB as usize] = InputType::F16);
+        let channel = run(&variant, &problem);
+        let z = Complex64::from(-0.25);
+        let right = b_u(z, 0.5, Complex64::from(1.5), 1.0 + last_place, U);
+        // To the even one of both.
+        let value = 0.5 * (1.5 + 2.0 * last_place);
+        assert_near(&last_state(&channel).values, &[value]);
+        // The imaginary part, which is 0, is next to a tie of subnormal numbers.
+        let error = right.error + 0.5 * ways * last_place.hypot(2.0 * U);
+        let joins = 4.0 * SUM;
+        let want = error * (1.0 + joins) + joins * value + HALF_SUBNORMAL;
+        assert_near(&last_state(&channel).bound, &[want]);
+    });
 }

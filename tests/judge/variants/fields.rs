@@ -8,9 +8,9 @@ use holdfast::judge::faults::variant::{BUse, Clamp, Directions, Power, Reversed,
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Problem, Weights};
 use num_complex::Complex64;
-use rstest::rstest;
 
 use super::{assert_near, changed, channel_of, last_state, out, run};
+use crate::cases::{crossed, each};
 
 const DELTA: [f32; 7] = [0.5, 0.25, 1.0, 0.125, 0.75, 0.375, 0.0625];
 
@@ -36,38 +36,40 @@ fn states(start: f64, steps: &[usize], a: impl Fn(usize) -> f64) -> Vec<f64> {
 }
 
 /// A chunk that begins at a position which is overlooked does not begin.
-#[rstest]
-#[case::overlooked(Tail::LastIgnored, &[0, 1, 2, 3, 4, 5], &[3])]
-#[case::there(Tail::Whole, &[0, 1, 2, 3, 4, 5, 6], &[3, 6])]
-fn a_chunk_begins_where_there_is_a_position(
-    #[case] tail: Tail,
-    #[case] steps: &[usize],
-    #[case] begin: &[usize],
-) {
-    let variant = changed(Method::Zoh, |v| {
-        (v.tail, v.chunks) = (tail, Some(Chunks::new(3, Carry::Times(0.5))));
+#[test]
+fn a_chunk_begins_where_there_is_a_position() {
+    let cases: [(&str, Tail, &[usize], &[usize]); 2] = [
+        ("overlooked", Tail::LastIgnored, &[0, 1, 2, 3, 4, 5], &[3]),
+        ("there", Tail::Whole, &[0, 1, 2, 3, 4, 5, 6], &[3, 6]),
+    ];
+    each(cases, |(_, tail, steps, begin)| {
+        let variant = changed(Method::Zoh, |v| {
+            (v.tail, v.chunks) = (tail, Some(Chunks::new(3, Carry::Times(0.5))));
+        });
+        let want = states(2.0, steps, |l| if begin.contains(&l) { 0.5 * zoh(l) } else { zoh(l) });
+        let channel = run(&variant, &problem());
+        assert_near(&out(&channel).values[..want.len()], &want);
+        assert!(out(&channel).values[want.len()..].iter().all(|value| *value == 0.0));
+        assert_near(&last_state(&channel).values, &want[want.len() - 1..]);
     });
-    let want = states(2.0, steps, |l| if begin.contains(&l) { 0.5 * zoh(l) } else { zoh(l) });
-    let channel = run(&variant, &problem());
-    assert_near(&out(&channel).values[..want.len()], &want);
-    assert!(out(&channel).values[want.len()..].iter().all(|value| *value == 0.0));
-    assert_near(&last_state(&channel).values, &want[want.len() - 1..]);
 }
 
 /// Of a reversed scan the positions that are overlooked leave its state as it is, whichever Ā the others take.
-#[rstest]
-#[case::own(Reversed::Right, zoh)]
-#[case::of_the_next(Reversed::ABarOffByOne, |l: usize| zoh(l + 1))]
-fn what_is_overlooked_does_not_decay(#[case] reversed: Reversed, #[case] a_bar: fn(usize) -> f64) {
-    let variant = changed(Method::Poly, |v| {
-        (v.tail, v.reversed, v.initial) = (Tail::Ignored(4), reversed, Initial::InBoth);
-        v.directions = Directions::BackwardOnly;
-        v.b_bar = Method::Zoh.into();
+#[test]
+fn what_is_overlooked_does_not_decay() {
+    let cases: [(&str, Reversed, fn(usize) -> f64); 2] =
+        [("own", Reversed::Right, zoh), ("of the next", Reversed::ABarOffByOne, |l: usize| zoh(l + 1))];
+    each(cases, |(_, reversed, a_bar)| {
+        let variant = changed(Method::Poly, |v| {
+            (v.tail, v.reversed, v.initial) = (Tail::Ignored(4), reversed, Initial::InBoth);
+            v.directions = Directions::BackwardOnly;
+            v.b_bar = Method::Zoh.into();
+        });
+        let want = states(2.0, &[3, 2, 1, 0], a_bar);
+        let channel = run(&variant, &problem());
+        let got: Vec<f64> = out(&channel).values[..4].iter().rev().copied().collect();
+        assert_near(&got, &want);
     });
-    let want = states(2.0, &[3, 2, 1, 0], a_bar);
-    let channel = run(&variant, &problem());
-    let got: Vec<f64> = out(&channel).values[..4].iter().rev().copied().collect();
-    assert_near(&got, &want);
 }
 
 /// What arrives late arrives in both scans, and nothing before the first.
@@ -105,25 +107,26 @@ fn terms_that_are_found_hold_where_their_guard_says() {
 }
 
 /// Where u multiplies the first term alone, products with B that are no linear ones are of each term, too.
-#[rstest]
-#[case::whole(true)]
-#[case::each(false)]
-fn moduli_are_of_what_is_multiplied(#[case] u_in_higher_terms: bool) {
-    let mut problem = channel_of(&[-1.0], &[0.5]);
-    problem.weights = Weights::Complex;
-    (problem.a, problem.b, problem.c) = (vec![-1.0, 2.0], vec![3.0, 4.0], vec![1.0, 0.0]);
-    problem.u = vec![0.5];
-    let variant = changed(Method::Rk4, |v| {
-        (v.products[1], v.u_in_higher_terms) = (Product::Moduli, u_in_higher_terms);
+#[test]
+fn moduli_are_of_what_is_multiplied() {
+    let cases: [(&str, bool); 2] = [("whole", true), ("each", false)];
+    each(cases, |(_, u_in_higher_terms)| {
+        let mut problem = channel_of(&[-1.0], &[0.5]);
+        problem.weights = Weights::Complex;
+        (problem.a, problem.b, problem.c) = (vec![-1.0, 2.0], vec![3.0, 4.0], vec![1.0, 0.0]);
+        problem.u = vec![0.5];
+        let variant = changed(Method::Rk4, |v| {
+            (v.products[1], v.u_in_higher_terms) = (Product::Moduli, u_in_higher_terms);
+        });
+        let z = Complex64::new(-0.5, 1.0);
+        let (first, higher) = (Complex64::from(0.5), 0.5 * (z / 2.0 + z * z / 6.0 + z * z * z / 24.0));
+        let want = if u_in_higher_terms {
+            (first + higher).norm() * 5.0 * 0.5
+        } else {
+            first.norm() * 5.0 * 0.5 + higher.norm() * 5.0
+        };
+        assert_near(&last_state(&run(&variant, &problem)).values, &[want, 0.0]);
     });
-    let z = Complex64::new(-0.5, 1.0);
-    let (first, higher) = (Complex64::from(0.5), 0.5 * (z / 2.0 + z * z / 6.0 + z * z * z / 24.0));
-    let want = if u_in_higher_terms {
-        (first + higher).norm() * 5.0 * 0.5
-    } else {
-        first.norm() * 5.0 * 0.5 + higher.norm() * 5.0
-    };
-    assert_near(&last_state(&run(&variant, &problem)).values, &[want, 0.0]);
 }
 
 /// A step is what is made of it last: limits, then a power, then a factor, in Ā and B̄ each by its own.
@@ -146,28 +149,32 @@ fn a_step_is_made_in_this_order() {
 }
 
 /// An input that is no number makes all later states none, and no earlier one; nothing is taken for 0 or for a limit.
-#[rstest]
-#[case::as_specified(|_: &mut Variant| {})]
-#[case::limited(|v: &mut Variant| v.limits.fill((-10.0, 10.0)))]
-#[case::a_bar_limited(|v: &mut Variant| v.a_bar_limits = (0.0, 1.0))]
-#[case::zeros_skipped(|v: &mut Variant| v.skips_zeros = true)]
-#[case::rounded(|v: &mut Variant| v.stages.fill(InputType::Bf16))]
-#[case::chunks(|v: &mut Variant| v.chunks = Some(Chunks::new(3, Carry::WithoutDecay)))]
-#[case::somewhere(|v: &mut Variant| {
-    (v.b_use, v.only) = (BUse::Negated, Only::Below(Guarded::Delta, 0.3));
-})]
-#[case::at_positions(|v: &mut Variant| {
-    (v.b_use, v.only) = (BUse::Negated, Only::Positions(Every::From(4)));
-})]
-fn what_is_no_number_stays_none(#[case] change: fn(&mut Variant), #[values(false, true)] is_u: bool) {
-    let variant = changed(Method::Zoh, change);
-    let mut spoilt = problem();
-    let spoil = if is_u { &mut spoilt.u } else { &mut spoilt.delta };
-    spoil[3] = f32::NAN;
-    let (right, channel) = (run(&variant, &problem()), run(&variant, &spoilt));
-    assert_eq!(out(&channel).values[..3], out(&right).values[..3]);
-    assert!(out(&channel).values[3..].iter().all(|value| value.is_nan()), "{:?}", out(&channel).values);
-    assert!(last_state(&channel).values[0].is_nan());
+#[test]
+fn what_is_no_number_stays_none() {
+    let cases: [(&str, fn(&mut Variant)); 8] = [
+        ("as specified", |_: &mut Variant| {}),
+        ("limited", |v: &mut Variant| v.limits.fill((-10.0, 10.0))),
+        ("a bar limited", |v: &mut Variant| v.a_bar_limits = (0.0, 1.0)),
+        ("zeros skipped", |v: &mut Variant| v.skips_zeros = true),
+        ("rounded", |v: &mut Variant| v.stages.fill(InputType::Bf16)),
+        ("chunks", |v: &mut Variant| v.chunks = Some(Chunks::new(3, Carry::WithoutDecay))),
+        ("somewhere", |v: &mut Variant| {
+            (v.b_use, v.only) = (BUse::Negated, Only::Below(Guarded::Delta, 0.3));
+        }),
+        ("at positions", |v: &mut Variant| {
+            (v.b_use, v.only) = (BUse::Negated, Only::Positions(Every::From(4)));
+        }),
+    ];
+    each(crossed(cases, [false, true]), |((_, change), is_u): (_, bool)| {
+        let variant = changed(Method::Zoh, change);
+        let mut spoilt = problem();
+        let spoil = if is_u { &mut spoilt.u } else { &mut spoilt.delta };
+        spoil[3] = f32::NAN;
+        let (right, channel) = (run(&variant, &problem()), run(&variant, &spoilt));
+        assert_eq!(out(&channel).values[..3], out(&right).values[..3]);
+        assert!(out(&channel).values[3..].iter().all(|value| value.is_nan()), "{:?}", out(&channel).values);
+        assert!(last_state(&channel).values[0].is_nan());
+    });
 }
 
 /// Where u is 0 there is nothing that it could be divided out of.

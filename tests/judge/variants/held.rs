@@ -9,9 +9,9 @@ use holdfast::method::Method;
 use holdfast::problem::{Held, Operand, Problem, Shape};
 use holdfast::tensor::TensorName;
 use rand::RngExt as _;
-use rstest::rstest;
 
 use super::changed;
+use crate::cases::each;
 use crate::support::problems::{Layout, generator};
 
 const SHAPE: Shape = Shape { batch: 2, dim: 3, dstate: 2, seqlen: 4, groups: 3 };
@@ -71,54 +71,56 @@ fn assert_held(variant: &Variant, channel: (usize, usize), lost: &[TensorName]) 
 const NEITHER: &[TensorName] = &[];
 const BOTH: &[TensorName] = &[TensorName::Out, TensorName::LastState];
 
-#[rstest]
-fn rows_that_are_held_compute_what_they_do_among_all(
-    #[values((0, 0), (0, 2), (1, 0), (1, 2))] channel: (usize, usize),
-) {
-    for method in Method::ALL {
-        assert_held(&Variant::specified(method), channel, NEITHER);
-    }
+#[test]
+fn rows_that_are_held_compute_what_they_do_among_all() {
+    each([(0, 0), (0, 2), (1, 0), (1, 2)], |channel: (usize, usize)| {
+        for method in Method::ALL {
+            assert_held(&Variant::specified(method), channel, NEITHER);
+        }
+    });
 }
 
 /// Channel 0 reads channel 1, which is not held, and channel 2 reads channel 0.
-#[rstest]
-#[case::u(|v: &mut Variant| v.places[Input::U as usize].channel = Map::Rolled(1), BOTH)]
-#[case::delta(|v: &mut Variant| v.places[Input::Delta as usize].channel = Map::Rolled(1), BOTH)]
-#[case::z(|v: &mut Variant| v.places[Input::Z as usize].channel = Map::Rolled(1), &[TensorName::Out])]
-#[case::b(|v: &mut Variant| v.groups[0] = Group::Rolled(1), BOTH)]
-#[case::c(|v: &mut Variant| v.groups[1] = Group::Rolled(1), &[TensorName::Out])]
-#[case::last_state(
-    |v: &mut Variant| v.last_state = LastState::Moved([Map::Same, Map::Rolled(1), Map::Same]),
-    &[TensorName::LastState]
-)]
-fn what_is_read_of_a_row_that_is_not_held_is_no_number(
-    #[case] change: fn(&mut Variant),
-    #[case] lost: &[TensorName],
-) {
-    let variant = changed(Method::Zoh, change);
-    for batch in 0..2 {
-        assert_held(&variant, (batch, 0), lost);
-        assert_held(&variant, (batch, 2), NEITHER);
-    }
+#[test]
+fn what_is_read_of_a_row_that_is_not_held_is_no_number() {
+    let cases: [(&str, fn(&mut Variant), &[TensorName]); 6] = [
+        ("u", |v: &mut Variant| v.places[Input::U as usize].channel = Map::Rolled(1), BOTH),
+        ("delta", |v: &mut Variant| v.places[Input::Delta as usize].channel = Map::Rolled(1), BOTH),
+        ("z", |v: &mut Variant| v.places[Input::Z as usize].channel = Map::Rolled(1), &[TensorName::Out]),
+        ("b", |v: &mut Variant| v.groups[0] = Group::Rolled(1), BOTH),
+        ("c", |v: &mut Variant| v.groups[1] = Group::Rolled(1), &[TensorName::Out]),
+        (
+            "last state",
+            |v: &mut Variant| v.last_state = LastState::Moved([Map::Same, Map::Rolled(1), Map::Same]),
+            &[TensorName::LastState],
+        ),
+    ];
+    each(cases, |(_, change, lost)| {
+        let variant = changed(Method::Zoh, change);
+        for batch in 0..2 {
+            assert_held(&variant, (batch, 0), lost);
+            assert_held(&variant, (batch, 2), NEITHER);
+        }
+    });
 }
 
 /// The scan that ran before that of channel 2 is that of channel 1.
-#[rstest]
-#[case(Before::Channel, (1, 0), NEITHER)]
-#[case(Before::Channel, (1, 2), BOTH)]
-#[case(Before::Batch, (1, 2), NEITHER)]
-#[case(Before::BatchOrChannel, (0, 0), NEITHER)]
-// The last channel of the batch before has itself started from one that is not held.
-#[case(Before::BatchOrChannel, (1, 0), BOTH)]
-#[case(Before::BatchOrChannel, (0, 2), BOTH)]
-#[case(Before::Itself, (0, 2), NEITHER)]
-#[case(Before::State, (0, 2), NEITHER)]
-fn a_scan_that_starts_from_one_that_is_not_held_starts_from_no_number(
-    #[case] before: Before,
-    #[case] channel: (usize, usize),
-    #[case] lost: &[TensorName],
-) {
-    assert_held(&changed(Method::Zoh, |v| v.initial = Initial::EndOf(before)), channel, lost);
+#[test]
+fn a_scan_that_starts_from_one_that_is_not_held_starts_from_no_number() {
+    let cases: [(Before, (usize, usize), &[TensorName]); 8] = [
+        (Before::Channel, (1, 0), NEITHER),
+        (Before::Channel, (1, 2), BOTH),
+        (Before::Batch, (1, 2), NEITHER),
+        (Before::BatchOrChannel, (0, 0), NEITHER),
+        // The last channel of the batch before has itself started from one that is not held.
+        (Before::BatchOrChannel, (1, 0), BOTH),
+        (Before::BatchOrChannel, (0, 2), BOTH),
+        (Before::Itself, (0, 2), NEITHER),
+        (Before::State, (0, 2), NEITHER),
+    ];
+    each(cases, |(before, channel, lost)| {
+        assert_held(&changed(Method::Zoh, |v| v.initial = Initial::EndOf(before)), channel, lost);
+    });
 }
 
 /// A number that is not known has no bound, and is not taken for 0.

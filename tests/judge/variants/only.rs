@@ -13,35 +13,43 @@ use holdfast::judge::faults::variant::{
 use holdfast::method::Method;
 use holdfast::problem::InputType;
 use num_complex::Complex64;
-use rstest::rstest;
 
 use super::changed;
+use crate::cases::each;
 
-#[rstest]
-#[case(Every::Of { length: 3, at: 1 }, &[1, 4, 7])]
-#[case(Every::Of { length: 1, at: 0 }, &[0, 1, 2, 3, 4, 5, 6, 7])]
-#[case(Every::one(5), &[5])]
-#[case(Every::From(5), &[5, 6, 7])]
-#[case(Every::Below(2), &[0, 1])]
-fn some_indices_of_an_axis(#[case] every: Every, #[case] want: &[usize]) {
-    let got: Vec<usize> = (0..8).filter(|i| every.has(*i)).collect();
-    assert_eq!(got, want);
+#[test]
+fn some_indices_of_an_axis() {
+    let cases: [(Every, &[usize]); 5] = [
+        (Every::Of { length: 3, at: 1 }, &[1, 4, 7]),
+        (Every::Of { length: 1, at: 0 }, &[0, 1, 2, 3, 4, 5, 6, 7]),
+        (Every::one(5), &[5]),
+        (Every::From(5), &[5, 6, 7]),
+        (Every::Below(2), &[0, 1]),
+    ];
+    each(cases, |(every, want)| {
+        let got: Vec<usize> = (0..8).filter(|i| every.has(*i)).collect();
+        assert_eq!(got, want);
+    });
 }
 
 /// Of state 1 and position 4, of state 4 and position 1: whether it moves, is read and is returned as changed. There |z| is 1.
-#[rstest]
-#[case(Only::Everywhere, [true, true, true], [true, true, true])]
-#[case(Only::Positions(Every::one(4)), [true, true, true], [false, false, false])]
-#[case(Only::Reads(Every::one(4)), [true, true, true], [true, false, false])]
-#[case(Only::States(Every::one(4)), [false, false, true], [true, true, true])]
-#[case(Only::Below(Guarded::Z, 1.0), [false, true, true], [false, true, true])]
-#[case(Only::Below(Guarded::Z, 1.5), [true, true, true], [true, true, true])]
-#[case(Only::Above(Guarded::Z, 1.0), [true, true, true], [true, true, true])]
-#[case(Only::Above(Guarded::Z, 1.5), [false, true, true], [false, true, true])]
-fn a_change_holds_here(#[case] only: Only, #[case] first: [bool; 3], #[case] second: [bool; 3]) {
-    let step = || (0.5, Complex64::new(-2.0, 0.0));
-    let holds = |n, l| [only.holds((n, l), step), only.reads(n, l), only.has_output(l)];
-    assert_eq!((holds(1, 4), holds(4, 1)), (first, second));
+#[test]
+fn a_change_holds_here() {
+    let cases: [(Only, [bool; 3], [bool; 3]); 8] = [
+        (Only::Everywhere, [true, true, true], [true, true, true]),
+        (Only::Positions(Every::one(4)), [true, true, true], [false, false, false]),
+        (Only::Reads(Every::one(4)), [true, true, true], [true, false, false]),
+        (Only::States(Every::one(4)), [false, false, true], [true, true, true]),
+        (Only::Below(Guarded::Z, 1.0), [false, true, true], [false, true, true]),
+        (Only::Below(Guarded::Z, 1.5), [true, true, true], [true, true, true]),
+        (Only::Above(Guarded::Z, 1.0), [true, true, true], [true, true, true]),
+        (Only::Above(Guarded::Z, 1.5), [false, true, true], [false, true, true]),
+    ];
+    each(cases, |(only, first, second)| {
+        let step = || (0.5, Complex64::new(-2.0, 0.0));
+        let holds = |n, l| [only.holds((n, l), step), only.reads(n, l), only.has_output(l)];
+        assert_eq!((holds(1, 4), holds(4, 1)), (first, second));
+    });
 }
 
 /// Every part of a scan that is about how states are carried, or about all positions and states together.
@@ -117,20 +125,24 @@ fn everything(v: &mut Variant) {
 }
 
 /// What is right everywhere else, but for these parts.
-#[rstest]
-#[case::positions(Only::Positions(Every::one(1)), &[])]
-#[case::small_steps(Only::Below(Guarded::Z, 0.5), &[reads, epilogue])]
-#[case::large_steps(Only::Above(Guarded::Z, 0.5), &[reads, epilogue])]
-fn elsewhere_a_scan_is_carried_as_changed(#[case] only: Only, #[case] more: &[fn(&mut Variant)]) {
-    let variant = changed(Method::Zoh, |v| {
-        everything(v);
-        v.only = only;
+#[test]
+fn elsewhere_a_scan_is_carried_as_changed() {
+    let cases: [(&str, Only, &[fn(&mut Variant)]); 3] = [
+        ("positions", Only::Positions(Every::one(1)), &[]),
+        ("small steps", Only::Below(Guarded::Z, 0.5), &[reads, epilogue]),
+        ("large steps", Only::Above(Guarded::Z, 0.5), &[reads, epilogue]),
+    ];
+    each(cases, |(_, only, more)| {
+        let variant = changed(Method::Zoh, |v| {
+            everything(v);
+            v.only = only;
+        });
+        let want = changed(Method::Zoh, |v| {
+            carried(v);
+            more.iter().for_each(|change| change(v));
+        });
+        assert_eq!(variant.elsewhere(Method::Zoh.into()), want);
     });
-    let want = changed(Method::Zoh, |v| {
-        carried(v);
-        more.iter().for_each(|change| change(v));
-    });
-    assert_eq!(variant.elsewhere(Method::Zoh.into()), want);
 }
 
 /// Other states are read as specified, but for what is about all of them together.
@@ -159,21 +171,25 @@ fn elsewhere_other_states_are_read_as_specified() {
 }
 
 /// Where some positions alone are read otherwise, all else is as changed everywhere.
-#[rstest]
-#[case::which_state(Reversed::OffByOne, Reversed::Right)]
-#[case::without_input(Reversed::WithoutInput, Reversed::Right)]
-#[case::which_a_bar(Reversed::ABarOffByOne, Reversed::ABarOffByOne)]
-fn elsewhere_states_are_read_as_specified(#[case] reversed: Reversed, #[case] of_others: Reversed) {
-    let variant = changed(Method::Zoh, |v| {
-        everything(v);
-        (v.only, v.reversed) = (Only::Reads(Every::one(1)), reversed);
+#[test]
+fn elsewhere_states_are_read_as_specified() {
+    let cases: [(&str, Reversed, Reversed); 3] = [
+        ("which state", Reversed::OffByOne, Reversed::Right),
+        ("without input", Reversed::WithoutInput, Reversed::Right),
+        ("which a bar", Reversed::ABarOffByOne, Reversed::ABarOffByOne),
+    ];
+    each(cases, |(_, reversed, of_others)| {
+        let variant = changed(Method::Zoh, |v| {
+            everything(v);
+            (v.only, v.reversed) = (Only::Reads(Every::one(1)), reversed);
+        });
+        let want = changed(Method::Zoh, |v| {
+            [carried, coefficients, epilogue].iter().for_each(|change| change(v));
+            v.reversed = of_others;
+        });
+        assert_eq!(variant.elsewhere(Method::Zoh.into()), want);
+        assert_eq!(variant.reading_right(), want);
     });
-    let want = changed(Method::Zoh, |v| {
-        [carried, coefficients, epilogue].iter().for_each(|change| change(v));
-        v.reversed = of_others;
-    });
-    assert_eq!(variant.elsewhere(Method::Zoh.into()), want);
-    assert_eq!(variant.reading_right(), want);
 }
 
 /// Of two scans the other one has what happens to both together, and nothing else.
@@ -192,22 +208,26 @@ fn the_other_scan_has_what_happens_to_both() {
 
 /// The upper end is in the interval, the lower one is not; of as few digits 1 comes before 5, and 5 before 2; else it is
 /// the middle one.
-#[rstest]
-#[case(0.25, 0.5, Some(0.5))]
-#[case(0.5, 2.0, Some(1.0))]
-#[case(1.0, 2.0, Some(2.0))]
-#[case(1.0, 4.0, Some(2.0))]
-#[case(1.0, 8.0, Some(5.0))]
-#[case(2.0, 4.0, Some(4.0))]
-#[case(6.0, 8.0, Some(8.0))]
-#[case(5.0, 9.0, Some(8.0))]
-#[case(12.0, 19.0, Some(16.0))]
-#[case(40.0, f64::INFINITY, Some(100.0))]
-#[case(40.0, 300.0, Some(100.0))]
-#[case(2.0, 2.0, None)]
-#[case(3.0, 2.0, None)]
-#[case(-1.0, 0.0, None)]
-#[case(f64::NAN, 1.0, None)]
-fn the_number_of_fewest_digits(#[case] low: f64, #[case] high: f64, #[case] want: Option<f64>) {
-    assert_eq!(roundest(low, high), want);
+#[test]
+fn the_number_of_fewest_digits() {
+    let cases: [(f64, f64, Option<f64>); 15] = [
+        (0.25, 0.5, Some(0.5)),
+        (0.5, 2.0, Some(1.0)),
+        (1.0, 2.0, Some(2.0)),
+        (1.0, 4.0, Some(2.0)),
+        (1.0, 8.0, Some(5.0)),
+        (2.0, 4.0, Some(4.0)),
+        (6.0, 8.0, Some(8.0)),
+        (5.0, 9.0, Some(8.0)),
+        (12.0, 19.0, Some(16.0)),
+        (40.0, f64::INFINITY, Some(100.0)),
+        (40.0, 300.0, Some(100.0)),
+        (2.0, 2.0, None),
+        (3.0, 2.0, None),
+        (-1.0, 0.0, None),
+        (f64::NAN, 1.0, None),
+    ];
+    each(cases, |(low, high, want)| {
+        assert_eq!(roundest(low, high), want);
+    });
 }

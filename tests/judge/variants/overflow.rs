@@ -3,9 +3,9 @@
 use holdfast::judge::faults::variant::{LastState, Variant};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Problem};
-use rstest::rstest;
 
 use super::{changed, channel_of, run};
+use crate::cases::{crossed, each};
 
 /// Two states with inputs of 1e20, in turn to each state: B of 1e20 at one of them leaves the range at once.
 fn problem(leaving: [&[usize]; 2]) -> Problem {
@@ -20,29 +20,33 @@ fn problem(leaving: [&[usize]; 2]) -> Problem {
     problem
 }
 
-#[rstest]
-#[case::none(&[], &[], false)]
-#[case::the_first_state(&[1], &[], true)]
-#[case::the_last_state(&[], &[1], true)]
-#[case::both(&[1], &[1], true)]
-#[case::at_two_positions(&[1, 2], &[], true)]
-#[case::at_two_positions_of_the_last_state(&[], &[1, 2], true)]
-#[case::at_the_last_position(&[3], &[3], true)]
-fn a_state_that_leaves_the_range_of_f32_is_seen_wherever_it_is(
-    #[case] first: &[usize],
-    #[case] second: &[usize],
-    #[case] overflows: bool,
-    #[values(
-        LastState::Right,
-        LastState::Early(1),
-        LastState::Early(3),
-        LastState::Times(0.0),
-        LastState::WithoutInput
-    )]
-    last_state: LastState,
-) {
-    let variant = changed(Method::Zoh, |v| v.last_state = last_state);
-    assert_eq!(run(&variant, &problem([first, second])).overflows, overflows);
+#[test]
+fn a_state_that_leaves_the_range_of_f32_is_seen_wherever_it_is() {
+    let cases: [(&str, &[usize], &[usize], bool); 7] = [
+        ("none", &[], &[], false),
+        ("the first state", &[1], &[], true),
+        ("the last state", &[], &[1], true),
+        ("both", &[1], &[1], true),
+        ("at two positions", &[1, 2], &[], true),
+        ("at two positions of the last state", &[], &[1, 2], true),
+        ("at the last position", &[3], &[3], true),
+    ];
+    each(
+        crossed(
+            cases,
+            [
+                LastState::Right,
+                LastState::Early(1),
+                LastState::Early(3),
+                LastState::Times(0.0),
+                LastState::WithoutInput,
+            ],
+        ),
+        |((_, first, second, overflows), last_state): (_, LastState)| {
+            let variant = changed(Method::Zoh, |v| v.last_state = last_state);
+            assert_eq!(run(&variant, &problem([first, second])).overflows, overflows);
+        },
+    );
 }
 
 /// Within f32 there is room up to its largest number, and none beyond.
@@ -57,18 +61,19 @@ fn the_range_ends_at_the_largest_number() {
 }
 
 /// Ā is about 1e13: an input of 1e20 leaves the range one step later.
-#[rstest]
-#[case::of_the_forward_scan(0)]
-#[case::of_the_reversed_scan(1)]
-fn either_of_two_scans_may_leave_it(#[case] at: usize, #[values(1, 2)] states: usize) {
-    let mut problem = channel_of(&[30.0, 30.0][..states], &[1.0; 2]);
-    problem.u.fill(0.0);
-    assert!(!run(&Variant::specified(Method::Poly), &problem).overflows);
-    problem.u[at] = 1e20;
-    assert!(run(&Variant::specified(Method::Poly), &problem).overflows);
-    // The step itself does not.
-    let alone = Problem { u: vec![1e20], ..channel_of(&[30.0, 30.0][..states], &[1.0]) };
-    assert!(!run(&Variant::specified(Method::Poly), &alone).overflows);
+#[test]
+fn either_of_two_scans_may_leave_it() {
+    let cases: [(&str, usize); 2] = [("of the forward scan", 0), ("of the reversed scan", 1)];
+    each(crossed(cases, [1, 2]), |((_, at), states): (_, usize)| {
+        let mut problem = channel_of(&[30.0, 30.0][..states], &[1.0; 2]);
+        problem.u.fill(0.0);
+        assert!(!run(&Variant::specified(Method::Poly), &problem).overflows);
+        problem.u[at] = 1e20;
+        assert!(run(&Variant::specified(Method::Poly), &problem).overflows);
+        // The step itself does not.
+        let alone = Problem { u: vec![1e20], ..channel_of(&[30.0, 30.0][..states], &[1.0]) };
+        assert!(!run(&Variant::specified(Method::Poly), &alone).overflows);
+    });
 }
 
 /// What is returned without B is a state of its own.

@@ -13,46 +13,47 @@ use holdfast::method::Method;
 use holdfast::problem::InputType;
 use holdfast::promise::allowance::U;
 use num_complex::Complex64;
-use rstest::rstest;
 
 use super::changed;
+use crate::cases::{crossed, each};
 
 /// What an activation makes of a relative error is x f′/f: by a difference.
-#[rstest]
-#[case::none(Activation::None)]
-#[case::softplus(Activation::SOFTPLUS)]
-#[case::of_2x(Activation::Softplus { beta: 2.0, above: f64::INFINITY })]
-#[case::cut(Activation::Softplus { beta: 1.0, above: 0.5 })]
-#[case::square(Activation::Square)]
-#[case::abs(Activation::Abs)]
-fn an_activation_multiplies_a_relative_error_by_its_slope(
-    #[case] activation: Activation,
-    #[values(-3.0, -0.25, 0.25, 3.0, 50.0)] x: f64,
-) {
-    let (value, conditioning) = activation.of(x);
-    let h = 1e-6;
-    let slope = (activation.of(x * (1.0 + h)).0 - activation.of(x * (1.0 - h)).0) / (2.0 * h);
-    assert!((conditioning - (slope / value).abs()).abs() < 1e-6 * (1.0 + conditioning), "{conditioning}");
+#[test]
+fn an_activation_multiplies_a_relative_error_by_its_slope() {
+    let cases: [(&str, Activation); 6] = [
+        ("none", Activation::None),
+        ("softplus", Activation::SOFTPLUS),
+        ("of 2x", Activation::Softplus { beta: 2.0, above: f64::INFINITY }),
+        ("cut", Activation::Softplus { beta: 1.0, above: 0.5 }),
+        ("square", Activation::Square),
+        ("abs", Activation::Abs),
+    ];
+    each(crossed(cases, [-3.0, -0.25, 0.25, 3.0, 50.0]), |((_, activation), x): (_, f64)| {
+        let (value, conditioning) = activation.of(x);
+        let h = 1e-6;
+        let slope = (activation.of(x * (1.0 + h)).0 - activation.of(x * (1.0 - h)).0) / (2.0 * h);
+        assert!((conditioning - (slope / value).abs()).abs() < 1e-6 * (1.0 + conditioning), "{conditioning}");
+    });
 }
 
 /// Where a bound on that is enough, it is one, and no more than twice the size of x above it.
-#[rstest]
-#[case::exp(Activation::Exp, f64::exp)]
-#[case::sigmoid(Activation::Sigmoid, |x: f64| 1.0 / (1.0 + (-x).exp()))]
-#[case::silu(Activation::Silu, |x: f64| x / (1.0 + (-x).exp()))]
-#[case::log_of_square(Activation::LogOfSquare, |x: f64| (1.0 + x * x).ln())]
-#[case::relu(Activation::Relu, |x: f64| if x > 0.0 { x } else { 0.0 })]
-fn an_activation_bounds_what_becomes_of_a_relative_error(
-    #[case] activation: Activation,
-    #[case] function: fn(f64) -> f64,
-    #[values(-3.0, -0.25, 0.25, 3.0)] x: f64,
-) {
-    let (value, conditioning) = activation.of(x);
-    assert!((value - function(x)).abs() < 1e-12, "{value}");
-    let h = 1e-6;
-    let slope = ((function(x * (1.0 + h)) - function(x * (1.0 - h))) / (2.0 * h)).abs();
-    assert!(slope <= conditioning * value.abs() * (1.0 + 1e-6), "{conditioning}");
-    assert!((x.abs().min(1.0)..=x.abs() + 2.0).contains(&conditioning), "{conditioning}");
+#[test]
+fn an_activation_bounds_what_becomes_of_a_relative_error() {
+    let cases: [(&str, Activation, fn(f64) -> f64); 5] = [
+        ("exp", Activation::Exp, f64::exp),
+        ("sigmoid", Activation::Sigmoid, |x: f64| 1.0 / (1.0 + (-x).exp())),
+        ("silu", Activation::Silu, |x: f64| x / (1.0 + (-x).exp())),
+        ("log of square", Activation::LogOfSquare, |x: f64| (1.0 + x * x).ln()),
+        ("relu", Activation::Relu, |x: f64| if x > 0.0 { x } else { 0.0 }),
+    ];
+    each(crossed(cases, [-3.0, -0.25, 0.25, 3.0]), |((_, activation, function), x): (_, f64)| {
+        let (value, conditioning) = activation.of(x);
+        assert!((value - function(x)).abs() < 1e-12, "{value}");
+        let h = 1e-6;
+        let slope = ((function(x * (1.0 + h)) - function(x * (1.0 - h))) / (2.0 * h)).abs();
+        assert!(slope <= conditioning * value.abs() * (1.0 + 1e-6), "{conditioning}");
+        assert!((x.abs().min(1.0)..=x.abs() + 2.0).contains(&conditioning), "{conditioning}");
+    });
 }
 
 #[test]
@@ -66,24 +67,32 @@ fn softplus_is_what_it_is_given_above_its_threshold_alone() {
     assert_eq!(Activation::SOFTPLUS.of(-800.0), (0.0, 800.0));
 }
 
-#[rstest]
-#[case(Clamp::None, [-2.0, -0.5, 0.0, 0.25, 0.5, 2.0])]
-#[case(Clamp::AtMost(0.25), [-2.0, -0.5, 0.0, 0.25, 0.25, 0.25])]
-#[case(Clamp::AtLeast(0.25), [0.25, 0.25, 0.25, 0.25, 0.5, 2.0])]
-#[case(Clamp::Between(-0.5, 0.5), [-0.5, -0.5, 0.0, 0.25, 0.5, 0.5])]
-// What is as large as the guard stays; what is negative is guarded as well.
-#[case(Clamp::ZeroBelow(0.5), [-2.0, -0.5, 0.0, 0.0, 0.5, 2.0])]
-fn a_clamp_keeps_what_is_within(#[case] clamp: Clamp, #[case] want: [f64; 6]) {
-    assert_eq!([-2.0, -0.5, 0.0, 0.25, 0.5, 2.0].map(|delta| clamp.of(delta)), want);
+#[test]
+fn a_clamp_keeps_what_is_within() {
+    let cases: [(Clamp, [f64; 6]); 5] = [
+        (Clamp::None, [-2.0, -0.5, 0.0, 0.25, 0.5, 2.0]),
+        (Clamp::AtMost(0.25), [-2.0, -0.5, 0.0, 0.25, 0.25, 0.25]),
+        (Clamp::AtLeast(0.25), [0.25, 0.25, 0.25, 0.25, 0.5, 2.0]),
+        (Clamp::Between(-0.5, 0.5), [-0.5, -0.5, 0.0, 0.25, 0.5, 0.5]),
+        // What is as large as the guard stays; what is negative is guarded as well.
+        (Clamp::ZeroBelow(0.5), [-2.0, -0.5, 0.0, 0.0, 0.5, 2.0]),
+    ];
+    each(cases, |(clamp, want)| {
+        assert_eq!([-2.0, -0.5, 0.0, 0.25, 0.5, 2.0].map(|delta| clamp.of(delta)), want);
+    });
 }
 
-#[rstest]
-#[case(Power::One, [-0.5, 3.0])]
-#[case(Power::Missing, [1.0, 1.0])]
-#[case(Power::Doubled, [-1.0, 6.0])]
-#[case(Power::Squared, [0.25, 9.0])]
-fn a_power_takes_the_place_of_a_step(#[case] power: Power, #[case] want: [f64; 2]) {
-    assert_eq!([-0.5, 3.0].map(|delta| power.of(delta)), want);
+#[test]
+fn a_power_takes_the_place_of_a_step() {
+    let cases: [(Power, [f64; 2]); 4] = [
+        (Power::One, [-0.5, 3.0]),
+        (Power::Missing, [1.0, 1.0]),
+        (Power::Doubled, [-1.0, 6.0]),
+        (Power::Squared, [0.25, 9.0]),
+    ];
+    each(cases, |(power, want)| {
+        assert_eq!([-0.5, 3.0].map(|delta| power.of(delta)), want);
+    });
 }
 
 #[test]
@@ -100,19 +109,19 @@ fn what_is_no_number_is_within_no_limits() {
 }
 
 /// A guard asks whether something is below a number: what is as large is not.
-#[rstest]
-#[case(Guarded::Z, 2.5)]
-#[case(Guarded::RealPartOfZ, 1.5)]
-#[case(Guarded::A, 5.0)]
-#[case(Guarded::Delta, 0.5)]
-fn a_guard_asks_for_the_size_of_this(#[case] guarded: Guarded, #[case] size: f64) {
-    let a = Complex64::new(-3.0, 4.0);
-    assert_eq!((guarded.of(0.5, a), guarded.of(-0.5, a)), (size, size));
-    let below = |end| {
-        let variant = changed(Method::Zoh, |v| (v.guarded, v.other_below) = (guarded, end));
-        is_other(&variant, 0.5, a)
-    };
-    assert_eq!((below(size), below(size.next_up()), below(f64::INFINITY)), (false, true, true));
+#[test]
+fn a_guard_asks_for_the_size_of_this() {
+    let cases: [(Guarded, f64); 4] =
+        [(Guarded::Z, 2.5), (Guarded::RealPartOfZ, 1.5), (Guarded::A, 5.0), (Guarded::Delta, 0.5)];
+    each(cases, |(guarded, size)| {
+        let a = Complex64::new(-3.0, 4.0);
+        assert_eq!((guarded.of(0.5, a), guarded.of(-0.5, a)), (size, size));
+        let below = |end| {
+            let variant = changed(Method::Zoh, |v| (v.guarded, v.other_below) = (guarded, end));
+            is_other(&variant, 0.5, a)
+        };
+        assert_eq!((below(size), below(size.next_up()), below(f64::INFINITY)), (false, true, true));
+    });
 }
 
 /// Without Δ nothing enters a state in no time, whatever else is divided by it.
@@ -128,20 +137,24 @@ fn a_step_of_0_gives_nothing() {
 }
 
 /// A sum that is wrong in one method is right in any other.
-#[rstest]
-#[case(Sum::PolyShare(Fraction(1, 4)), &[Method::Poly])]
-#[case(Sum::Cut(0), &[Method::HighOrder])]
-#[case(Sum::Cut(1), &[Method::HighOrder])]
-#[case(Sum::WithoutFactorials, &[Method::HighOrder])]
-#[case(Sum::Powers(1, 5), &[Method::Foh, Method::Poly, Method::HighOrder])]
-fn a_wrong_sum_is_that_of_its_method(#[case] sum: Sum, #[case] of: &[Method]) {
-    for method in Method::ALL {
-        let sized = |sum| {
-            let t = terms(&changed(method, |v| v.sum = sum), 0.5, 0.0, Complex64::new(-1.0, 0.5));
-            (t.first, t.higher)
-        };
-        assert_eq!(sized(sum) != sized(Sum::Right), of.contains(&method), "{method}");
-    }
+#[test]
+fn a_wrong_sum_is_that_of_its_method() {
+    let cases: [(Sum, &[Method]); 5] = [
+        (Sum::PolyShare(Fraction(1, 4)), &[Method::Poly]),
+        (Sum::Cut(0), &[Method::HighOrder]),
+        (Sum::Cut(1), &[Method::HighOrder]),
+        (Sum::WithoutFactorials, &[Method::HighOrder]),
+        (Sum::Powers(1, 5), &[Method::Foh, Method::Poly, Method::HighOrder]),
+    ];
+    each(cases, |(sum, of)| {
+        for method in Method::ALL {
+            let sized = |sum| {
+                let t = terms(&changed(method, |v| v.sum = sum), 0.5, 0.0, Complex64::new(-1.0, 0.5));
+                (t.first, t.higher)
+            };
+            assert_eq!(sized(sum) != sized(Sum::Right), of.contains(&method), "{method}");
+        }
+    });
 }
 
 /// φ₁ = −1/z, φ₂ = −1/z − 1/z², φ₃ = −1/(2z) − 1/z² − 1/z³ without the exponential, or their first terms alone.
@@ -166,45 +179,57 @@ fn a_coefficient_of_a_closed_form_is_what_it_is_subtracted_with() {
 }
 
 /// A chunk begins at a multiple of its length from where its scan counts; the first one does not begin, it is there.
-#[rstest]
-#[case::forward(false, false, &[3, 6])]
-#[case::reversed_by_position(true, false, &[5, 2])]
-#[case::reversed_from_the_end(true, true, &[5, 2])]
-fn chunks_begin_at_multiples(#[case] reverse: bool, #[case] from_end: bool, #[case] want: &[usize]) {
-    let chunks = Chunks { from_end, ..Chunks::new(3, Carry::Times(0.0)) };
-    let at = |chunks: Chunks, seqlen: usize| -> Vec<usize> {
-        let l = |k: usize| if reverse { seqlen - 1 - k } else { k };
-        (0..seqlen).filter(|k| chunks.begins((*k, l(*k)), seqlen, reverse)).map(l).collect()
-    };
-    assert_eq!(at(chunks, 9), want);
-    let of_other = Chunks { of: [reverse, !reverse], ..chunks };
-    assert_eq!(at(of_other, 9), [0; 0]);
-    // Of eight positions the reversed scan counts otherwise from its end.
-    let of_eight: &[usize] = match (reverse, from_end) {
-        (false, _) => &[3, 6],
-        (true, false) => &[5, 2],
-        (true, true) => &[4, 1],
-    };
-    assert_eq!(at(chunks, 8), of_eight);
+#[test]
+fn chunks_begin_at_multiples() {
+    let cases: [(&str, bool, bool, &[usize]); 3] = [
+        ("forward", false, false, &[3, 6]),
+        ("reversed by position", true, false, &[5, 2]),
+        ("reversed from the end", true, true, &[5, 2]),
+    ];
+    each(cases, |(_, reverse, from_end, want)| {
+        let chunks = Chunks { from_end, ..Chunks::new(3, Carry::Times(0.0)) };
+        let at = |chunks: Chunks, seqlen: usize| -> Vec<usize> {
+            let l = |k: usize| if reverse { seqlen - 1 - k } else { k };
+            (0..seqlen).filter(|k| chunks.begins((*k, l(*k)), seqlen, reverse)).map(l).collect()
+        };
+        assert_eq!(at(chunks, 9), want);
+        let of_other = Chunks { of: [reverse, !reverse], ..chunks };
+        assert_eq!(at(of_other, 9), [0; 0]);
+        // Of eight positions the reversed scan counts otherwise from its end.
+        let of_eight: &[usize] = match (reverse, from_end) {
+            (false, _) => &[3, 6],
+            (true, false) => &[5, 2],
+            (true, true) => &[4, 1],
+        };
+        assert_eq!(at(chunks, 8), of_eight);
+    });
 }
 
-#[rstest]
-#[case(Finish::Given, [-3.0, 0.5, 3.0])]
-#[case(Finish::Relu, [0.0, 0.5, 3.0])]
-#[case(Finish::Clipped(2.0), [-2.0, 0.5, 2.0])]
-fn an_output_is_finished_like_this(#[case] finish: Finish, #[case] want: [f64; 3]) {
-    assert_eq!([-3.0, 0.5, 3.0].map(|x| finish.of(x)), want);
+#[test]
+fn an_output_is_finished_like_this() {
+    let cases: [(Finish, [f64; 3]); 3] = [
+        (Finish::Given, [-3.0, 0.5, 3.0]),
+        (Finish::Relu, [0.0, 0.5, 3.0]),
+        (Finish::Clipped(2.0), [-2.0, 0.5, 2.0]),
+    ];
+    each(cases, |(finish, want)| {
+        assert_eq!([-3.0, 0.5, 3.0].map(|x| finish.of(x)), want);
+    });
 }
 
 /// At the edges of their pieces.
-#[rstest]
-#[case(GateFunction::HardSwish, [0.0, 0.0, -1.0 / 3.0, 0.0, 3.0, 4.0])]
-#[case(GateFunction::Relu, [0.0, 0.0, 0.0, 0.0, 3.0, 4.0])]
-#[case(GateFunction::Linear, [-4.0, -3.0, -1.0, 0.0, 3.0, 4.0])]
-#[case(GateFunction::One, [1.0; 6])]
-fn a_gate_has_these_pieces(#[case] gate: GateFunction, #[case] want: [f64; 6]) {
-    let got = [-4.0, -3.0, -1.0, 0.0, 3.0, 4.0].map(|z| gate.of(z, 7.0, 5.0));
-    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-15), "{got:?}");
+#[test]
+fn a_gate_has_these_pieces() {
+    let cases: [(GateFunction, [f64; 6]); 4] = [
+        (GateFunction::HardSwish, [0.0, 0.0, -1.0 / 3.0, 0.0, 3.0, 4.0]),
+        (GateFunction::Relu, [0.0, 0.0, 0.0, 0.0, 3.0, 4.0]),
+        (GateFunction::Linear, [-4.0, -3.0, -1.0, 0.0, 3.0, 4.0]),
+        (GateFunction::One, [1.0; 6]),
+    ];
+    each(cases, |(gate, want)| {
+        let got = [-4.0, -3.0, -1.0, 0.0, 3.0, 4.0].map(|z| gate.of(z, 7.0, 5.0));
+        assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-15), "{got:?}");
+    });
 }
 
 /// A sum of powers is off by what moves its terms, 1 + 2|z| roundings of z, however small their sum is; and by the contract on

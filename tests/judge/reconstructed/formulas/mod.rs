@@ -12,7 +12,21 @@ use holdfast::judge::model::phi;
 use holdfast::method::Method;
 use num_complex::Complex64 as C;
 
-use super::Wrong;
+use super::{List, Wrong};
+
+pub fn lists() -> Vec<List> {
+    [
+        arguments::lists(),
+        exponentials::lists(),
+        guards::lists(),
+        products::lists(),
+        reciprocals::lists(),
+        sums::lists(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
 
 /// A function of z.
 type OfZ = fn(C) -> C;

@@ -3,10 +3,9 @@
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{OfZ, a_bar, both, method_of, term, usual, with_phi};
-use crate::reconstructed::recorded;
+use crate::reconstructed::{List, list};
 
 /// A product of two complex numbers, of which the second one has just been computed.
 type Product = fn(C, C) -> C;
@@ -31,8 +30,7 @@ fn powers(product: Product, again: bool, z: C) -> [C; 3] {
 }
 
 /// A polynomial of powers that are formed wrongly.
-#[test]
-fn of_wrong_powers() {
+fn of_wrong_powers() -> Vec<List> {
     let cubic = PRODUCTS.into_iter().enumerate().map(|(i, (name, product))| {
         let (again, text) = if i % 2 == 0 { (false, "z²") } else { (true, "z² and z³") };
         term(format!("B̄ up to z³, {text} {name}"), 1, move |z| {
@@ -49,31 +47,35 @@ fn of_wrong_powers() {
             1.0 + z + square / 2.0 + cube / 6.0 + fourth / 24.0
         }),
     ];
-    recorded("powers", (Method::Rk4, Weights::Complex), &cubic.chain(others).collect::<Vec<_>>());
+    vec![list("powers", (Method::Rk4, Weights::Complex), cubic.chain(others))]
 }
 
 /// Closed forms of φ₂ and φ₃ over such powers; of φ₃ some have a wrong power above, too.
-#[rstest]
-fn of_closed_forms_with_wrong_powers(#[values(2, 3)] k: usize) {
-    // The two others of φ₂ are what a wrong reciprocal makes.
-    let some = PRODUCTS.into_iter().enumerate().filter(|&(i, _)| k == 3 || i < 3 || i == 4);
-    let wrong = some.map(|(i, (name, product))| {
-        let again = i % 2 == 0;
-        let what = match (k, again) {
-            (2, _) => format!("φ₂ over z² {name}"),
-            (_, true) => format!("φ₃ over z³, each product {name}"),
-            (_, false) => format!("φ₃ with z² {name}, above and below"),
-        };
-        with_phi(what, (k, usual(k)), move |z| {
-            let [square, cube, _] = powers(product, again, z);
-            let above = if again { z * z } else { square };
-            match k {
-                2 => (z.exp() - 1.0 - z) / square,
-                _ => (z.exp() - 1.0 - z - above / 2.0) / cube,
-            }
+fn of_closed_forms_with_wrong_powers() -> Vec<List> {
+    [2, 3]
+        .into_iter()
+        .map(|k: usize| {
+            // The two others of φ₂ are what a wrong reciprocal makes.
+            let some = PRODUCTS.into_iter().enumerate().filter(|&(i, _)| k == 3 || i < 3 || i == 4);
+            let wrong = some.map(|(i, (name, product))| {
+                let again = i % 2 == 0;
+                let what = match (k, again) {
+                    (2, _) => format!("φ₂ over z² {name}"),
+                    (_, true) => format!("φ₃ over z³, each product {name}"),
+                    (_, false) => format!("φ₃ with z² {name}, above and below"),
+                };
+                with_phi(what, (k, usual(k)), move |z| {
+                    let [square, cube, _] = powers(product, again, z);
+                    let above = if again { z * z } else { square };
+                    match k {
+                        2 => (z.exp() - 1.0 - z) / square,
+                        _ => (z.exp() - 1.0 - z - above / 2.0) / cube,
+                    }
+                })
+            });
+            list("powers", (method_of(k), Weights::Complex), wrong)
         })
-    });
-    recorded("powers", (method_of(k), Weights::Complex), &wrong.collect::<Vec<_>>());
+        .collect()
 }
 
 /// Horner's form, in which the product of one step is wrong.
@@ -87,8 +89,7 @@ fn nest(coefficients: &[f64], at: usize, product: Product, z: C) -> C {
 }
 
 /// Each wrong product in the first step, in the last one and in one between.
-#[test]
-fn of_nests_with_a_wrong_product() {
+fn of_nests_with_a_wrong_product() -> Vec<List> {
     let coefficients = [1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0];
     let cubic = PRODUCTS.into_iter().take(5).enumerate().flat_map(|(i, (name, product))| {
         // What is between is no formula that is looked for.
@@ -107,16 +108,11 @@ fn of_nests_with_a_wrong_product() {
     let sparse = a_bar("Ā = 1 + z(z(z/6)) with the last product in place", |z| {
         nest(&[1.0, 0.0, 0.0, 1.0 / 6.0], 3, PRODUCTS[4].1, z)
     });
-    recorded(
-        "nests",
-        (Method::Rk4, Weights::Complex),
-        &cubic.chain(others).chain([sparse]).collect::<Vec<_>>(),
-    );
+    vec![list("nests", (Method::Rk4, Weights::Complex), cubic.chain(others).chain([sparse]))]
 }
 
 /// |1 − z/2|² is multiplied out wrongly: each of its terms, one too many, and something added.
-#[test]
-fn of_wrong_moduli() {
+fn of_wrong_moduli() -> Vec<List> {
     type Modulus = fn(f64, f64) -> f64;
     const ALL: &[(&str, Modulus)] = &[
         ("1 − 2x + x²/4 + y²/4", |x, y| 1.0 - 2.0 * x + x * x / 4.0 + y * y / 4.0),
@@ -133,12 +129,11 @@ fn of_wrong_moduli() {
         let what = format!("{text} for |1 − z/2|², z = x + iy");
         both(what, move |z| (1.0 + z / 2.0) * inverse(z), move |delta, z| inverse(z) * delta)
     });
-    recorded("moduli", (Method::Bilinear, Weights::Complex), &wrong.collect::<Vec<_>>());
+    vec![list("moduli", (Method::Bilinear, Weights::Complex), wrong)]
 }
 
 /// Polynomials of z and conj(z), alone and over one of both parts.
-#[test]
-fn of_polynomials_of_both_parts() {
+fn of_polynomials_of_both_parts() -> Vec<List> {
     const ALL: &[(&str, OfZ)] = &[
         ("1 + z*/2 + z²/6", |z| 1.0 + z.conj() / 2.0 + z * z / 6.0),
         ("1 + z/2 + z²z*/24", |z| 1.0 + z / 2.0 + z * z.norm_sqr() / 24.0),
@@ -153,5 +148,16 @@ fn of_polynomials_of_both_parts() {
         }),
     ];
     let wrong = ALL.iter().map(|&(text, f)| term(format!("B̄ = Δ({text})"), 1, f));
-    recorded("both-parts", (Method::Zoh, Weights::Complex), &wrong.collect::<Vec<_>>());
+    vec![list("both-parts", (Method::Zoh, Weights::Complex), wrong)]
+}
+
+pub fn lists() -> Vec<List> {
+    let all: [fn() -> Vec<List>; 5] = [
+        of_wrong_powers,
+        of_closed_forms_with_wrong_powers,
+        of_nests_with_a_wrong_product,
+        of_wrong_moduli,
+        of_polynomials_of_both_parts,
+    ];
+    all.into_iter().flat_map(|of| of()).collect()
 }

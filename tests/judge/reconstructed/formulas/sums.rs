@@ -6,10 +6,9 @@ use holdfast::judge::model::phi;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{OfZ, a_bar, b_bar, cut, method_of, polynomial, term, usual, with_phi};
-use crate::reconstructed::{Wrong, recorded};
+use crate::reconstructed::{List, Wrong, list};
 
 /// (P/Q)ᵐ of z/m
 fn raised(above: &[f64], below: &[f64], m: i32, z: C) -> C {
@@ -19,62 +18,71 @@ fn raised(above: &[f64], below: &[f64], m: i32, z: C) -> C {
 
 /// Exponentials by squarings, and by other powers: of what is small enough, of what is taken for a polynomial, of no power
 /// that is looked for.
-#[rstest]
-fn of_squarings(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    type Root = (&'static str, &'static [f64], &'static [f64], &'static [i32]);
-    const REAL: &[Root] = &[
-        ("1 + x", &[1.0, 1.0], &[1.0], &[5, 7, 1000, 16, 1 << 20]),
-        ("1/(1 − x)", &[1.0], &[1.0, -1.0], &[4, 10]),
-        ("1 + x + x²/2", &[1.0, 1.0, 0.5], &[1.0], &[4]),
-        ("(1 + x/2)/(1 − x/2)", &[1.0, 0.5], &[1.0, -0.5], &[10]),
-        ("1 + x + x²/2 + x³/6", &[1.0, 1.0, 0.5, 1.0 / 6.0], &[1.0], &[3, 8]),
-        ("1 + x + x²/3", &[1.0, 1.0, 1.0 / 3.0], &[1.0], &[16]),
-    ];
-    const COMPLEX: &[Root] =
-        &[("1 + x", &[1.0, 1.0], &[1.0], &[1024]), ("(1 + x/2)/(1 − x/2)", &[1.0, 0.5], &[1.0, -0.5], &[5])];
-    let roots = if weights == Weights::Real { REAL } else { COMPLEX };
-    let all = roots.iter().flat_map(|&(text, above, below, powers)| {
-        powers.iter().map(move |&m| {
-            let what = format!("Ā = ({text}) to the power of {m}, x = z/{m}");
-            a_bar(what, move |z| raised(above, below, m, z))
+fn of_squarings() -> Vec<List> {
+    [Weights::Real, Weights::Complex]
+        .into_iter()
+        .map(|weights: Weights| {
+            type Root = (&'static str, &'static [f64], &'static [f64], &'static [i32]);
+            const REAL: &[Root] = &[
+                ("1 + x", &[1.0, 1.0], &[1.0], &[5, 7, 1000, 16, 1 << 20]),
+                ("1/(1 − x)", &[1.0], &[1.0, -1.0], &[4, 10]),
+                ("1 + x + x²/2", &[1.0, 1.0, 0.5], &[1.0], &[4]),
+                ("(1 + x/2)/(1 − x/2)", &[1.0, 0.5], &[1.0, -0.5], &[10]),
+                ("1 + x + x²/2 + x³/6", &[1.0, 1.0, 0.5, 1.0 / 6.0], &[1.0], &[3, 8]),
+                ("1 + x + x²/3", &[1.0, 1.0, 1.0 / 3.0], &[1.0], &[16]),
+            ];
+            const COMPLEX: &[Root] = &[
+                ("1 + x", &[1.0, 1.0], &[1.0], &[1024]),
+                ("(1 + x/2)/(1 − x/2)", &[1.0, 0.5], &[1.0, -0.5], &[5]),
+            ];
+            let roots = if weights == Weights::Real { REAL } else { COMPLEX };
+            let all = roots.iter().flat_map(|&(text, above, below, powers)| {
+                powers.iter().map(move |&m| {
+                    let what = format!("Ā = ({text}) to the power of {m}, x = z/{m}");
+                    a_bar(what, move |z| raised(above, below, m, z))
+                })
+            });
+            let in_b = term("B̄ = Δ(1 + z/256)²⁵⁶", 1, |z| raised(&[1.0, 1.0], &[1.0], 256, z));
+            list("squarings", (Method::Zoh, weights), all.chain([in_b]))
         })
-    });
-    let in_b = term("B̄ = Δ(1 + z/256)²⁵⁶", 1, |z| raised(&[1.0, 1.0], &[1.0], 256, z));
-    recorded("squarings", (Method::Zoh, weights), &all.chain([in_b]).collect::<Vec<_>>());
+        .collect()
 }
 
 /// Quotients of polynomials: those nearest to exp(z) of all degrees, with one factor that is no fraction, with two.
-#[rstest]
-fn of_quotients(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    type Quotient = (&'static str, &'static [f64], &'static [f64]);
-    const ALL: &[Quotient] = &[
-        ("1/(1 − z)", &[1.0], &[1.0, -1.0]),
-        ("1/(1 − z + z²/2)", &[1.0], &[1.0, -1.0, 0.5]),
-        ("[1/2]", &[1.0, 1.0 / 3.0], &[1.0, -2.0 / 3.0, 1.0 / 6.0]),
-        ("[2/1]", &[1.0, 2.0 / 3.0, 1.0 / 6.0], &[1.0, -1.0 / 3.0]),
-        ("[2/2]", &[1.0, 0.5, 1.0 / 12.0], &[1.0, -0.5, 1.0 / 12.0]),
-        ("[1/3]", &[1.0, 0.25], &[1.0, -0.75, 0.25, -1.0 / 24.0]),
-        ("[3/1]", &[1.0, 0.75, 0.25, 1.0 / 24.0], &[1.0, -0.25]),
-        ("[3/2]", &[1.0, 0.6, 0.15, 1.0 / 60.0], &[1.0, -0.4, 0.05]),
-        ("[3/3]", &[1.0, 0.5, 0.1, 1.0 / 120.0], &[1.0, -0.5, 0.1, -1.0 / 120.0]),
-        ("[1/4]", &[1.0, 0.2], &[1.0, -0.8, 0.3, -1.0 / 15.0, 1.0 / 120.0]),
-        ("0.1234567/(1 − z/3)", &[0.1234567], &[1.0, -1.0 / 3.0]),
-        ("(1 + 0.1234567z)/(1 − z/3)", &[1.0, 0.1234567], &[1.0, -1.0 / 3.0]),
-        ("(1 + 0.1234567z)/(1 − 0.7654321z)", &[1.0, 0.1234567], &[1.0, -0.7654321]),
-        ("1 + z/5 as a single one, 0 at −5", &[1.0, 0.2f32 as f64], &[1.0]),
-    ];
-    // Fewer of complex numbers.
-    let step = if weights == Weights::Real { 1 } else { 7 };
-    let wrong = ALL.iter().step_by(step).map(|&(text, above, below)| {
-        a_bar(format!("Ā = {text}"), move |z| polynomial(above, z) / polynomial(below, z))
-    });
-    recorded("quotients", (Method::Zoh, weights), &wrong.collect::<Vec<_>>());
+fn of_quotients() -> Vec<List> {
+    [Weights::Real, Weights::Complex]
+        .into_iter()
+        .map(|weights: Weights| {
+            type Quotient = (&'static str, &'static [f64], &'static [f64]);
+            const ALL: &[Quotient] = &[
+                ("1/(1 − z)", &[1.0], &[1.0, -1.0]),
+                ("1/(1 − z + z²/2)", &[1.0], &[1.0, -1.0, 0.5]),
+                ("[1/2]", &[1.0, 1.0 / 3.0], &[1.0, -2.0 / 3.0, 1.0 / 6.0]),
+                ("[2/1]", &[1.0, 2.0 / 3.0, 1.0 / 6.0], &[1.0, -1.0 / 3.0]),
+                ("[2/2]", &[1.0, 0.5, 1.0 / 12.0], &[1.0, -0.5, 1.0 / 12.0]),
+                ("[1/3]", &[1.0, 0.25], &[1.0, -0.75, 0.25, -1.0 / 24.0]),
+                ("[3/1]", &[1.0, 0.75, 0.25, 1.0 / 24.0], &[1.0, -0.25]),
+                ("[3/2]", &[1.0, 0.6, 0.15, 1.0 / 60.0], &[1.0, -0.4, 0.05]),
+                ("[3/3]", &[1.0, 0.5, 0.1, 1.0 / 120.0], &[1.0, -0.5, 0.1, -1.0 / 120.0]),
+                ("[1/4]", &[1.0, 0.2], &[1.0, -0.8, 0.3, -1.0 / 15.0, 1.0 / 120.0]),
+                ("0.1234567/(1 − z/3)", &[0.1234567], &[1.0, -1.0 / 3.0]),
+                ("(1 + 0.1234567z)/(1 − z/3)", &[1.0, 0.1234567], &[1.0, -1.0 / 3.0]),
+                ("(1 + 0.1234567z)/(1 − 0.7654321z)", &[1.0, 0.1234567], &[1.0, -0.7654321]),
+                ("1 + z/5 as a single one, 0 at −5", &[1.0, 0.2f32 as f64], &[1.0]),
+            ];
+            // Fewer of complex numbers.
+            let step = if weights == Weights::Real { 1 } else { 7 };
+            let wrong = ALL.iter().step_by(step).map(|&(text, above, below)| {
+                a_bar(format!("Ā = {text}"), move |z| polynomial(above, z) / polynomial(below, z))
+            });
+            list("quotients", (Method::Zoh, weights), wrong)
+        })
+        .collect()
 }
 
 /// Polynomials up to the highest degree and one beyond, and what differs from one that is specified: terms that are wrong,
 /// missing, too many.
-#[test]
-fn of_polynomials() {
+fn of_polynomials() -> Vec<List> {
     const ALL: &[(&str, &[f64])] = &[
         ("1 + z/2 + z²/6 + z³/24 + z⁴/120", &[1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0]),
         ("1 + z/3 + z²/6 + z³/24", &[1.0, 1.0 / 3.0, 1.0 / 6.0, 1.0 / 24.0]),
@@ -96,12 +104,11 @@ fn of_polynomials() {
         term(format!("B̄ = Δ({text})"), 1, move |z| polynomial(coefficients, z))
     });
     wrong.extend(listed);
-    recorded("polynomials", (Method::Rk4, Weights::Real), &wrong);
+    vec![list("polynomials", (Method::Rk4, Weights::Real), wrong)]
 }
 
 /// What is specified is no polynomial: its series cut, and wrong in a term or two.
-#[test]
-fn of_series_of_quotients() {
+fn of_series_of_quotients() -> Vec<List> {
     let series = [1.0, 1.0, 0.5, 0.25];
     let mut wrong: Vec<Wrong> = (1..4)
         .map(|last| {
@@ -124,7 +131,7 @@ fn of_series_of_quotients() {
             1.0 / ((1.0 - z) * (1.0 + z) * (1.0 - z / 5.0))
         }),
     ]);
-    recorded("series", (Method::Bilinear, Weights::Real), &wrong);
+    vec![list("series", (Method::Bilinear, Weights::Real), wrong)]
 }
 
 /// φ₄, by its series or of φ₃.
@@ -151,8 +158,7 @@ const FUNCTIONS: [(&str, OfZ); 11] = [
 ];
 
 /// Each function beside another one, alone, and with factors that are no fractions.
-#[test]
-fn of_one_function_or_two() {
+fn of_one_function_or_two() -> Vec<List> {
     let count = FUNCTIONS.len();
     let pairs = (0..count).step_by(2).map(|i| {
         let ((f, of), (g, other)) = (FUNCTIONS[i], FUNCTIONS[(i + 3) % count]);
@@ -169,12 +175,11 @@ fn of_one_function_or_two() {
             exponential(z) + three(z) / 2.0 + 0.1234567 * z
         }),
     ];
-    recorded("sums", (Method::Zoh, Weights::Real), &pairs.chain(odd).collect::<Vec<_>>());
+    vec![list("sums", (Method::Zoh, Weights::Real), pairs.chain(odd))]
 }
 
 /// Three functions, in both coefficients by turns.
-#[test]
-fn of_three_functions() {
+fn of_three_functions() -> Vec<List> {
     let count = FUNCTIONS.len();
     let wrong = (0..count).step_by(3).map(|i| {
         let [(f, first), (g, second), (h, third)] = [i, i + 1, i + 4].map(|i| FUNCTIONS[i % count]);
@@ -184,67 +189,79 @@ fn of_three_functions() {
             _ => a_bar(format!("Ā = {f} + 2·{g} − {h}/3"), sum),
         }
     });
-    recorded("sums", (Method::Foh, Weights::Complex), &wrong.collect::<Vec<_>>());
+    vec![list("sums", (Method::Foh, Weights::Complex), wrong)]
 }
 
 /// The beginnings of series that are too long for a polynomial, up to one that is longer than any that is looked for.
-#[rstest]
-fn of_long_series(#[values(1, 2, 3)] k: usize) {
-    let in_b = [8, 24, 25]
+fn of_long_series() -> Vec<List> {
+    [1, 2, 3]
         .into_iter()
-        .map(|last| with_phi(format!("φ{k} up to z{last}"), (k, usual(k)), move |z| cut(k, last, z)));
-    // One of the exponential, and one with a factor that is no fraction.
-    let more = match k {
-        1 => a_bar("Ā = exp(z) up to z9", |z| cut(0, 9, z)),
-        _ => with_phi(format!("0.1234567φ{k} up to z12"), (k, 0.1234567), move |z| cut(k, 12, z)),
-    };
-    recorded("long-series", (method_of(k), Weights::Real), &in_b.chain([more]).collect::<Vec<_>>());
+        .map(|k: usize| {
+            let in_b = [8, 24, 25].into_iter().map(|last| {
+                with_phi(format!("φ{k} up to z{last}"), (k, usual(k)), move |z| cut(k, last, z))
+            });
+            // One of the exponential, and one with a factor that is no fraction.
+            let more = match k {
+                1 => a_bar("Ā = exp(z) up to z9", |z| cut(0, 9, z)),
+                _ => with_phi(format!("0.1234567φ{k} up to z12"), (k, 0.1234567), move |z| cut(k, 12, z)),
+            };
+            list("long-series", (method_of(k), Weights::Real), in_b.chain([more]))
+        })
+        .collect()
 }
 
 /// Several φ-functions that are cut: all at one order in Δ, or each at its own.
-#[rstest]
-#[case(Method::Poly, Weights::Complex)]
-#[case(Method::HighOrder, Weights::Real)]
-fn of_several_series(#[case] method: Method, #[case] weights: Weights) {
-    let factors = if method == Method::Poly { [1.0, 0.5, 0.0] } else { [1.0, 1.0, 0.5] };
-    let orders = [[13, 13, 13], [4, 5, 6], [0, 12, 12]];
-    let wrong = orders.map(|orders| {
-        let what = format!("cut at orders {orders:?}; 0 is whole");
-        b_bar(what, move |delta, z| {
-            let of_phi = |k: usize| match orders[k - 1] {
-                0 => phi(z)[k],
-                order => cut(k, order - k, z),
-            };
-            (1..=3).map(|k| of_phi(k) * (factors[k - 1] * delta.powi(k as i32))).sum()
+fn of_several_series() -> Vec<List> {
+    let cases: [(Method, Weights); 2] =
+        [(Method::Poly, Weights::Complex), (Method::HighOrder, Weights::Real)];
+    cases
+        .into_iter()
+        .map(|(method, weights)| {
+            let factors = if method == Method::Poly { [1.0, 0.5, 0.0] } else { [1.0, 1.0, 0.5] };
+            let orders = [[13, 13, 13], [4, 5, 6], [0, 12, 12]];
+            let wrong = orders.map(|orders| {
+                let what = format!("cut at orders {orders:?}; 0 is whole");
+                b_bar(what, move |delta, z| {
+                    let of_phi = |k: usize| match orders[k - 1] {
+                        0 => phi(z)[k],
+                        order => cut(k, order - k, z),
+                    };
+                    (1..=3).map(|k| of_phi(k) * (factors[k - 1] * delta.powi(k as i32))).sum()
+                })
+            });
+            list("several-series", (method, weights), wrong)
         })
-    });
-    recorded("several-series", (method, weights), &wrong);
+        .collect()
 }
 
 /// One coefficient of a series is wrong: beside a φ-function stands a power of z.
-#[rstest]
-fn of_a_wrong_coefficient_of_a_series(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let powers: &[i32] = if weights == Weights::Real { &[3, 4, 10, 11] } else { &[6] };
-    let at = |power: i32| {
-        let k = (power % 4) as usize;
-        // As large as the function at some arguments.
-        let factor = 0.02 / (1..=power).map(f64::from).product::<f64>();
-        (k, move |z: C| phi(z)[k] + z.powi(power) * factor)
-    };
-    let all = powers.iter().map(|&power| {
-        let (k, f) = at(power);
-        match k {
-            0 => a_bar(format!("Ā = exp(z) + c z{power}"), f),
-            _ => term(format!("B̄ = Δ(φ{k} + c z{power})"), 1, f),
-        }
-    });
-    let odd = term("B̄ = Δ(0.1234567φ₂ + z³/100)", 1, |z| 0.1234567 * phi(z)[2] + z * z * z / 100.0);
-    recorded("beside-a-power", (Method::Zoh, weights), &all.chain([odd]).collect::<Vec<_>>());
+fn of_a_wrong_coefficient_of_a_series() -> Vec<List> {
+    [Weights::Real, Weights::Complex]
+        .into_iter()
+        .map(|weights: Weights| {
+            let powers: &[i32] = if weights == Weights::Real { &[3, 4, 10, 11] } else { &[6] };
+            let at = |power: i32| {
+                let k = (power % 4) as usize;
+                // As large as the function at some arguments.
+                let factor = 0.02 / (1..=power).map(f64::from).product::<f64>();
+                (k, move |z: C| phi(z)[k] + z.powi(power) * factor)
+            };
+            let all = powers.iter().map(|&power| {
+                let (k, f) = at(power);
+                match k {
+                    0 => a_bar(format!("Ā = exp(z) + c z{power}"), f),
+                    _ => term(format!("B̄ = Δ(φ{k} + c z{power})"), 1, f),
+                }
+            });
+            let odd =
+                term("B̄ = Δ(0.1234567φ₂ + z³/100)", 1, |z| 0.1234567 * phi(z)[2] + z * z * z / 100.0);
+            list("beside-a-power", (Method::Zoh, weights), all.chain([odd]))
+        })
+        .collect()
 }
 
 /// Divided by z once more than should be, twice, three times; and closed forms with wrong numbers.
-#[test]
-fn over_powers_of_z() {
+fn over_powers_of_z() -> Vec<List> {
     const ALL: &[(&str, OfZ)] = &[
         ("φ₁/z", |z| phi(z)[1] / z),
         ("φ₂/(2z²)", |z| phi(z)[2] / (2.0 * z * z)),
@@ -258,12 +275,11 @@ fn over_powers_of_z() {
         ("(exp(z) − 2 − 3z + φ₁)/z²", |z| (z.exp() - 2.0 - 3.0 * z + phi(z)[1]) / (z * z)),
     ];
     let wrong = ALL.iter().map(|&(text, f)| term(format!("B̄ = Δ·{text}"), 1, f));
-    recorded("over-powers", (Method::Zoh, Weights::Real), &wrong.collect::<Vec<_>>());
+    vec![list("over-powers", (Method::Zoh, Weights::Real), wrong)]
 }
 
 /// The same with exponentials of one part of z alone, or of conj(z).
-#[test]
-fn over_powers_of_z_with_parts_of_an_exponential() {
+fn over_powers_of_z_with_parts_of_an_exponential() -> Vec<List> {
     const ALL: &[(&str, OfZ)] = &[
         ("cos(Im z)", |z| z.im.cos().into()),
         ("exp(i Im z)/z²", |z| C::new(0.0, z.im).exp() / (z * z)),
@@ -276,52 +292,60 @@ fn over_powers_of_z_with_parts_of_an_exponential() {
         ("exp(Re z) + exp(i Im z)", |z| z.re.exp() + C::new(0.0, z.im).exp()),
     ];
     let wrong = ALL.iter().map(|&(text, f)| term(format!("B̄ = Δ·{text}"), 1, f));
-    recorded("over-powers", (Method::Zoh, Weights::Complex), &wrong.collect::<Vec<_>>());
+    vec![list("over-powers", (Method::Zoh, Weights::Complex), wrong)]
 }
 
 /// What B̄u and Ā have of u and B: all monomials that are looked for, fewer of real numbers, sums of several, and some that
 /// are not.
-#[rstest]
-fn of_other_monomials(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
-    let of_b: [(&str, OfZ); 5] = [
-        ("", |_| C::ONE),
-        ("B", |b| b),
-        ("B²", |b| b * b),
-        ("conj(B)", |b| b.conj()),
-        ("|B|²", |b| b.norm_sqr().into()),
-    ];
-    let (count, step) = if weights == Weights::Real { (3, 2) } else { (5, 1) };
-    let all = (0..3_usize).flat_map(|power| (0..count).map(move |i| (power, i))).filter(|&at| at != (1, 1));
-    let mut wrong: Vec<Wrong> = all
-        .step_by(step)
-        .map(|(power, i)| {
-            let (text, of) = of_b[i];
-            let what = format!("B̄u of {}{text}", ["1·", "u", "u²"][power]);
-            Wrong::new(what, move |_, s| {
-                let [p0, p1, p2, _] = phi(s.z());
-                let h = p1 * s.delta + p2 * (0.5 * s.delta * s.delta);
-                [p0, h * of(s.b) * s.u.powi(power as i32)]
-            })
+fn of_other_monomials() -> Vec<List> {
+    [Weights::Real, Weights::Complex]
+        .into_iter()
+        .map(|weights: Weights| {
+            let of_b: [(&str, OfZ); 5] = [
+                ("", |_| C::ONE),
+                ("B", |b| b),
+                ("B²", |b| b * b),
+                ("conj(B)", |b| b.conj()),
+                ("|B|²", |b| b.norm_sqr().into()),
+            ];
+            let (count, step) = if weights == Weights::Real { (3, 2) } else { (5, 1) };
+            let all =
+                (0..3_usize).flat_map(|power| (0..count).map(move |i| (power, i))).filter(|&at| at != (1, 1));
+            let mut wrong: Vec<Wrong> = all
+                .step_by(step)
+                .map(|(power, i)| {
+                    let (text, of) = of_b[i];
+                    let what = format!("B̄u of {}{text}", ["1·", "u", "u²"][power]);
+                    Wrong::new(what, move |_, s| {
+                        let [p0, p1, p2, _] = phi(s.z());
+                        let h = p1 * s.delta + p2 * (0.5 * s.delta * s.delta);
+                        [p0, h * of(s.b) * s.u.powi(power as i32)]
+                    })
+                })
+                .collect();
+            wrong.extend([
+                Wrong::new("Ā times B", |own, s| [own(s)[0] * s.b, own(s)[1]]),
+                Wrong::new("B̄u + 0.001Δu²", |own, s| {
+                    [own(s)[0], own(s)[1] + 0.001 * s.delta * s.u * s.u]
+                }),
+                Wrong::new("B̄u + ΔzB² + u", |own, s| {
+                    [own(s)[0], own(s)[1] + s.z() * s.delta * s.b * s.b + s.u]
+                }),
+                Wrong::new("Δφ₁uB + ½Δ²φ₂u²", |_, s| {
+                    let [p0, p1, p2, _] = phi(s.z());
+                    let (first, second) = (p1 * s.delta, p2 * (0.5 * s.delta * s.delta));
+                    [p0, first * s.b * s.u + second * s.u * s.u]
+                }),
+                Wrong::new("B̄u³", |own, s| [own(s)[0], own(s)[1] * s.u * s.u]),
+                Wrong::new("both are 0", |_, _| [C::ZERO; 2]),
+            ]);
+            list("monomials", (Method::Poly, weights), wrong)
         })
-        .collect();
-    wrong.extend([
-        Wrong::new("Ā times B", |own, s| [own(s)[0] * s.b, own(s)[1]]),
-        Wrong::new("B̄u + 0.001Δu²", |own, s| [own(s)[0], own(s)[1] + 0.001 * s.delta * s.u * s.u]),
-        Wrong::new("B̄u + ΔzB² + u", |own, s| [own(s)[0], own(s)[1] + s.z() * s.delta * s.b * s.b + s.u]),
-        Wrong::new("Δφ₁uB + ½Δ²φ₂u²", |_, s| {
-            let [p0, p1, p2, _] = phi(s.z());
-            let (first, second) = (p1 * s.delta, p2 * (0.5 * s.delta * s.delta));
-            [p0, first * s.b * s.u + second * s.u * s.u]
-        }),
-        Wrong::new("B̄u³", |own, s| [own(s)[0], own(s)[1] * s.u * s.u]),
-        Wrong::new("both are 0", |_, _| [C::ZERO; 2]),
-    ]);
-    recorded("monomials", (Method::Poly, weights), &wrong);
+        .collect()
 }
 
 /// Powers of Δ, alone and in sums, and powers of A that they come with.
-#[test]
-fn of_powers_of_the_step() {
+fn of_powers_of_the_step() -> Vec<List> {
     const SUMS: [&[i32]; 4] = [&[-1, 3], &[-2, 0, 2, 4], &[0, 1, 2, 3, 4], &[1, 6]];
     let f = |z: C| phi(z)[2];
     let alone = [-3, -2, 0, 1, 5, 6].map(|power| term(format!("B̄ = Δ^{power} φ₂"), power, f));
@@ -338,12 +362,11 @@ fn of_powers_of_the_step() {
         }),
     ];
     let wrong: Vec<Wrong> = alone.into_iter().chain(sums).chain(mixed).collect();
-    recorded("powers-of-the-step", (Method::Foh, Weights::Real), &wrong);
+    vec![list("powers-of-the-step", (Method::Foh, Weights::Real), wrong)]
 }
 
 /// Factors beside the borders of what is taken for a fraction, a constant, a single number or nothing at all.
-#[test]
-fn of_factors() {
+fn of_factors() -> Vec<List> {
     let all = [
         ("1 + 0.9·2⁻²⁰", 1.0 + 0.9 / (1 << 20) as f64),
         ("1 + 3.6·2⁻²⁰", 1.0 + 3.6 / (1 << 20) as f64),
@@ -362,12 +385,11 @@ fn of_factors() {
     let wrong = all.map(|(text, factor)| {
         Wrong::new(format!("B̄ × {text}"), move |own, s| [own(s)[0], own(s)[1] * factor])
     });
-    recorded("factors", (Method::Zoh, Weights::Real), &wrong);
+    vec![list("factors", (Method::Zoh, Weights::Real), wrong)]
 }
 
 /// Terms of a sum that are missing, too many, in each other's places or at another power of Δ, or have a wrong factor.
-#[test]
-fn of_wrong_terms() {
+fn of_wrong_terms() -> Vec<List> {
     type OfStep = fn(f64, [C; 4]) -> C;
     const ALL: &[(&str, OfStep)] = &[
         ("Δφ₁ + Δ²φ₂", |d, [_, p1, p2, _]| p1 * d + p2 * d * d),
@@ -400,13 +422,12 @@ fn of_wrong_terms() {
         }),
     ];
     let wrong = ALL.iter().map(|&(text, f)| b_bar(format!("B̄ = {text}"), move |delta, z| f(delta, phi(z))));
-    recorded("terms", (Method::HighOrder, Weights::Real), &wrong.collect::<Vec<_>>());
+    vec![list("terms", (Method::HighOrder, Weights::Real), wrong)]
 }
 
 /// Series that are cut in a place, which is chosen by |z| or by something else: those of all φ-functions together, or of one
 /// alone, or each after another order. 0 is whole.
-#[test]
-fn of_series_in_a_place() {
+fn of_series_in_a_place() -> Vec<List> {
     type Place = (&'static str, fn(f64, C) -> bool);
     let places: [(Place, [usize; 3]); 6] = [
         (("|z| < 2", |_, z| z.norm() < 2.0), [6, 6, 6]),
@@ -426,12 +447,11 @@ fn of_series_in_a_place() {
             of_phi(1) * delta + of_phi(2) * delta * delta + of_phi(3) * (0.5 * delta * delta * delta)
         })
     });
-    recorded("cut-in-a-place", (Method::HighOrder, Weights::Complex), &wrong);
+    vec![list("cut-in-a-place", (Method::HighOrder, Weights::Complex), wrong)]
 }
 
 /// The same where the function is wrong elsewhere, too.
-#[test]
-fn of_series_in_a_place_beside_what_is_wrong() {
+fn of_series_in_a_place_beside_what_is_wrong() -> Vec<List> {
     let wrong = [
         term("B̄ = 3Δ²φ₂, cut after z⁴ where |z| < 2", 2, |z| {
             3.0 * if z.norm() < 2.0 { cut(2, 4, z) } else { phi(z)[2] }
@@ -446,5 +466,28 @@ fn of_series_in_a_place_beside_what_is_wrong() {
             if z.re < -12.0 { cut(2, 30, z) } else { phi(z)[2] }
         }),
     ];
-    recorded("cut-beside", (Method::Foh, Weights::Real), &wrong);
+    vec![list("cut-beside", (Method::Foh, Weights::Real), wrong)]
+}
+
+pub fn lists() -> Vec<List> {
+    let all: [fn() -> Vec<List>; 17] = [
+        of_squarings,
+        of_quotients,
+        of_polynomials,
+        of_series_of_quotients,
+        of_one_function_or_two,
+        of_three_functions,
+        of_long_series,
+        of_several_series,
+        of_a_wrong_coefficient_of_a_series,
+        over_powers_of_z,
+        over_powers_of_z_with_parts_of_an_exponential,
+        of_other_monomials,
+        of_powers_of_the_step,
+        of_factors,
+        of_wrong_terms,
+        of_series_in_a_place,
+        of_series_in_a_place_beside_what_is_wrong,
+    ];
+    all.into_iter().flat_map(|of| of()).collect()
 }

@@ -3,10 +3,9 @@
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{Change, In, beside_drive, number, re_z_from_minus_3, with_z};
-use crate::reconstructed::{Step, Wrong, recorded};
+use crate::reconstructed::{List, Step, Wrong, list};
 
 /// What is kept within limits, as a step of which it is so.
 type Held = (&'static str, fn(Step, f64, f64) -> Step);
@@ -53,63 +52,76 @@ fn within(of: In, (name, held): Held, low: f64, high: f64) -> Wrong {
 
 /// From below, from above and from both sides, from as small limits as are found to as large ones. The last ones hold what is
 /// beyond them at the pole of the method.
-#[rstest]
-#[case(Method::Foh, Weights::Real, &[
-    (HELD_DELTA, 1e-8, OPEN),
-    (HELD_DELTA, 0.0371, OPEN),
-    (HELD_DELTA, -OPEN, 1e-6),
-    (HELD_DELTA, -OPEN, 10.0),
-    (HELD_DELTA, 0.001, 0.1),
-    (HELD_RE_Z, -20.0, OPEN),
-    (HELD_RE_Z, -0.0371, OPEN),
-    (HELD_RE_Z, 0.0, OPEN),
-    (HELD_RE_Z, -OPEN, 0.0),
-    (HELD_RE_Z, -5.0, 5.0),
-    (HELD_RE_Z, -0.5, 0.0),
-    (HELD_Z, 0.01, OPEN),
-    (HELD_Z, 0.1, 4.0),
-    (HELD_RE_A, -OPEN, -0.01),
-    (HELD_RE_A, -OPEN, 0.0),
-    (HELD_RE_A, -1000.0, OPEN),
-    (HELD_RE_A, -3.0, -0.1),
-    (HELD_A, -OPEN, 500.0),
-    (HELD_A, 0.01, OPEN),
-    (DIVIDED_Z, 0.5, OPEN),
-    (DIVIDED_A, 0.05, 20.0),
-])]
-#[case(Method::HighOrder, Weights::Complex, &[
-    (HELD_DELTA, 0.3, OPEN),
-    (HELD_DELTA, 0.001, 0.1),
-    (HELD_RE_Z, -3.0, OPEN),
-    (HELD_RE_Z, -OPEN, 0.0),
-    (HELD_RE_Z, -5.0, 5.0),
-    (HELD_IM_Z, -OPEN, 1.0),
-    (HELD_IM_Z, -OPEN, 10.0),
-    (HELD_IM_Z, 0.3, OPEN),
-    (HELD_IM_Z, 0.1, 3.0),
-    (HELD_Z, -OPEN, 9.0),
-    (HELD_Z, 0.1, 4.0),
-    (HELD_RE_A, -OPEN, -0.01),
-    (HELD_RE_A, -3.0, -0.1),
-    (HELD_A, -OPEN, 3.0),
-    (HELD_A, 0.01, OPEN),
-    (HELD_SIZE_RE_Z, 0.1, OPEN),
-    (HELD_IM_A, -OPEN, 1.0),
-])]
-#[case(Method::Bilinear, Weights::Real, &[
-    (HELD_DELTA, 0.5, OPEN),
-    (HELD_DELTA, -OPEN, 2.0),
-    (HELD_RE_A, -OPEN, 2.0),
-])]
-fn one_limit_or_two(#[case] method: Method, #[case] weights: Weights, #[case] limits: &[(Held, f64, f64)]) {
-    let all = limits.iter().enumerate();
-    let all = all.map(|(i, &(held, low, high))| within(In::turn(i), held, low, high));
-    recorded("limits", (method, weights), &all.collect::<Vec<_>>());
+fn one_limit_or_two() -> Vec<List> {
+    let cases: [(Method, Weights, &[(Held, f64, f64)]); 3] = [
+        (
+            Method::Foh,
+            Weights::Real,
+            &[
+                (HELD_DELTA, 1e-8, OPEN),
+                (HELD_DELTA, 0.0371, OPEN),
+                (HELD_DELTA, -OPEN, 1e-6),
+                (HELD_DELTA, -OPEN, 10.0),
+                (HELD_DELTA, 0.001, 0.1),
+                (HELD_RE_Z, -20.0, OPEN),
+                (HELD_RE_Z, -0.0371, OPEN),
+                (HELD_RE_Z, 0.0, OPEN),
+                (HELD_RE_Z, -OPEN, 0.0),
+                (HELD_RE_Z, -5.0, 5.0),
+                (HELD_RE_Z, -0.5, 0.0),
+                (HELD_Z, 0.01, OPEN),
+                (HELD_Z, 0.1, 4.0),
+                (HELD_RE_A, -OPEN, -0.01),
+                (HELD_RE_A, -OPEN, 0.0),
+                (HELD_RE_A, -1000.0, OPEN),
+                (HELD_RE_A, -3.0, -0.1),
+                (HELD_A, -OPEN, 500.0),
+                (HELD_A, 0.01, OPEN),
+                (DIVIDED_Z, 0.5, OPEN),
+                (DIVIDED_A, 0.05, 20.0),
+            ],
+        ),
+        (
+            Method::HighOrder,
+            Weights::Complex,
+            &[
+                (HELD_DELTA, 0.3, OPEN),
+                (HELD_DELTA, 0.001, 0.1),
+                (HELD_RE_Z, -3.0, OPEN),
+                (HELD_RE_Z, -OPEN, 0.0),
+                (HELD_RE_Z, -5.0, 5.0),
+                (HELD_IM_Z, -OPEN, 1.0),
+                (HELD_IM_Z, -OPEN, 10.0),
+                (HELD_IM_Z, 0.3, OPEN),
+                (HELD_IM_Z, 0.1, 3.0),
+                (HELD_Z, -OPEN, 9.0),
+                (HELD_Z, 0.1, 4.0),
+                (HELD_RE_A, -OPEN, -0.01),
+                (HELD_RE_A, -3.0, -0.1),
+                (HELD_A, -OPEN, 3.0),
+                (HELD_A, 0.01, OPEN),
+                (HELD_SIZE_RE_Z, 0.1, OPEN),
+                (HELD_IM_A, -OPEN, 1.0),
+            ],
+        ),
+        (
+            Method::Bilinear,
+            Weights::Real,
+            &[(HELD_DELTA, 0.5, OPEN), (HELD_DELTA, -OPEN, 2.0), (HELD_RE_A, -OPEN, 2.0)],
+        ),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, limits)| {
+            let all = limits.iter().enumerate();
+            let all = all.map(|(i, &(held, low, high))| within(In::turn(i), held, low, high));
+            list("limits", (method, weights), all)
+        })
+        .collect()
 }
 
 /// Limits of the whole step that fault models have, too.
-#[test]
-fn limits_of_the_whole_step() {
+fn limits_of_the_whole_step() -> Vec<List> {
     let all = [
         within(In::Both, HELD_DELTA, -OPEN, 0.1),
         within(In::Both, HELD_DELTA, -OPEN, 1.0),
@@ -119,7 +131,7 @@ fn limits_of_the_whole_step() {
             own(Step { delta: if s.delta < 1e-8 { 0.0 } else { s.delta }, ..s })
         }),
     ];
-    recorded("limits", (Method::Rk4, Weights::Real), &all);
+    vec![list("limits", (Method::Rk4, Weights::Real), all)]
 }
 
 fn delta_from(s: Step, low: f64) -> Step {
@@ -166,8 +178,13 @@ const BESIDE_LIMITS: &[(&str, Change)] = &[
     ("0.001 ≤ Δ ≤ 0.1, not in Δu", |own, s| own(beside_drive(s, s.delta.clamp(1e-3, 0.1)))),
 ];
 
-#[test]
-fn a_limit_and_something_else() {
+fn a_limit_and_something_else() -> Vec<List> {
     let all: Vec<Wrong> = BESIDE_LIMITS.iter().map(|&(what, step)| Wrong::new(what, step)).collect();
-    recorded("beside-limits", (Method::Poly, Weights::Real), &all);
+    vec![list("beside-limits", (Method::Poly, Weights::Real), all)]
+}
+
+pub fn lists() -> Vec<List> {
+    let all: [fn() -> Vec<List>; 3] =
+        [one_limit_or_two, limits_of_the_whole_step, a_limit_and_something_else];
+    all.into_iter().flat_map(|of| of()).collect()
 }

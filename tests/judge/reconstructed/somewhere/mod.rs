@@ -9,7 +9,11 @@ mod values;
 use holdfast::judge::model::phi;
 use num_complex::Complex64 as C;
 
-use super::{Own, Step, Wrong};
+use super::{List, Own, Step, Wrong};
+
+pub fn lists() -> Vec<List> {
+    [limits::lists(), replaced::lists(), terms::lists(), values::lists()].into_iter().flatten().collect()
+}
 
 /// Which coefficients are wrong.
 #[derive(Clone, Copy)]

@@ -3,10 +3,9 @@
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{Function, In, OF_A, beside_drive, with_z};
-use crate::reconstructed::{Step, Wrong, recorded};
+use crate::reconstructed::{List, Step, Wrong, list};
 
 /// A step in the place of the one that is asked about.
 type Moved = (&'static str, fn(Step) -> Step);
@@ -16,16 +15,20 @@ fn moved(of: In, (text, other): Moved) -> Wrong {
 }
 
 /// Something else in the place of A everywhere.
-#[rstest]
-#[case(Method::Foh, Weights::Real, &OF_A[..6])]
-#[case(Method::HighOrder, Weights::Complex, OF_A)]
-fn another_a(#[case] method: Method, #[case] weights: Weights, #[case] of_a: &[(&'static str, Function)]) {
-    let all = of_a.iter().enumerate().map(|(i, &(name, other))| {
-        let of = In::turn(i);
-        let what = format!("{name} in {}", of.name());
-        Wrong::new(what, move |own, s| of.of(own(Step { a: other(s.a), ..s }), own(s)))
-    });
-    recorded("another-a", (method, weights), &all.collect::<Vec<_>>());
+fn another_a() -> Vec<List> {
+    let cases: [(Method, Weights, &[(&'static str, Function)]); 2] =
+        [(Method::Foh, Weights::Real, &OF_A[..6]), (Method::HighOrder, Weights::Complex, OF_A)];
+    cases
+        .into_iter()
+        .map(|(method, weights, of_a)| {
+            let all = of_a.iter().enumerate().map(|(i, &(name, other))| {
+                let of = In::turn(i);
+                let what = format!("{name} in {}", of.name());
+                Wrong::new(what, move |own, s| of.of(own(Step { a: other(s.a), ..s }), own(s)))
+            });
+            list("another-a", (method, weights), all)
+        })
+        .collect()
 }
 
 /// A function of Δ.
@@ -46,30 +49,27 @@ const OF_DELTA: &[(&str, OfDelta)] = &[
 ];
 
 /// Something else in the place of Δ everywhere.
-#[test]
-fn another_delta() {
+fn another_delta() -> Vec<List> {
     let all = OF_DELTA.iter().enumerate().map(|(i, &(name, other))| {
         let of = In::turn(i);
         let what = format!("{name} for Δ in {}", of.name());
         Wrong::new(what, move |own, s| of.of(own(Step { delta: other(s.delta), ..s }), own(s)))
     });
-    recorded("another-delta", (Method::Poly, Weights::Real), &all.collect::<Vec<_>>());
+    vec![list("another-delta", (Method::Poly, Weights::Real), all)]
 }
 
 /// The same in B̄, in which Δu keeps its Δ.
-#[test]
-fn another_delta_but_in_the_drive() {
+fn another_delta_but_in_the_drive() -> Vec<List> {
     let all = OF_DELTA[..5].iter().map(|&(name, other)| {
         Wrong::new(format!("{name} for Δ in B̄, not in Δu"), move |own, s| {
             [own(s)[0], own(beside_drive(s, other(s.delta)))[1]]
         })
     });
-    recorded("another-delta", (Method::Bilinear, Weights::Complex), &all.collect::<Vec<_>>());
+    vec![list("another-delta", (Method::Bilinear, Weights::Complex), all)]
 }
 
 /// Something else for both Δ and A.
-#[test]
-fn another_delta_and_another_a() {
+fn another_delta_and_another_a() -> Vec<List> {
     let pairs = [(0, 1), (5, 4), (3, 3), (4, 5), (1, 2), (2, 1)];
     let all = pairs.into_iter().enumerate().map(|(i, (of_delta, of_a))| {
         let ((delta, of_delta), (a, of_a)) = (OF_DELTA[of_delta], OF_A[of_a]);
@@ -79,30 +79,34 @@ fn another_delta_and_another_a() {
             of.of(own(Step { delta: of_delta(s.delta), a: of_a(s.a), ..s }), own(s))
         })
     });
-    recorded("another-delta-and-a", (Method::Rk4, Weights::Real), &all.collect::<Vec<_>>());
+    vec![list("another-delta-and-a", (Method::Rk4, Weights::Real), all)]
 }
 
 /// Other powers of Δ in z, for each part of A its own with complex weights, beside Δ as it is.
-#[rstest]
-#[case(Method::Foh, Weights::Real)]
-#[case(Method::Bilinear, Weights::Complex)]
-fn another_power_of_delta_in_z(#[case] method: Method, #[case] weights: Weights) {
-    let pairs = (0..4).flat_map(|re| (0..4).map(move |im| (re, im)));
-    let pairs = pairs.filter(|(re, im)| (*re, *im) != (1, 1) && (weights == Weights::Complex || re == im));
-    let mut all: Vec<Wrong> = pairs
-        .enumerate()
-        .map(|(i, (re, im))| {
-            // Where both powers are one, Ā is that of another Δ.
-            let of = if re == im { In::BBar } else { In::turn(i) };
-            let what = format!("z = Δ^{re} Re A + i Δ^{im} Im A in {}", of.name());
-            Wrong::new(what, move |own, s| {
-                let z = C::new(s.delta.powi(re) * s.a.re, s.delta.powi(im) * s.a.im);
-                of.of(own(with_z(s, z)), own(s))
-            })
+fn another_power_of_delta_in_z() -> Vec<List> {
+    let cases: [(Method, Weights); 2] = [(Method::Foh, Weights::Real), (Method::Bilinear, Weights::Complex)];
+    cases
+        .into_iter()
+        .map(|(method, weights)| {
+            let pairs = (0..4).flat_map(|re| (0..4).map(move |im| (re, im)));
+            let pairs =
+                pairs.filter(|(re, im)| (*re, *im) != (1, 1) && (weights == Weights::Complex || re == im));
+            let mut all: Vec<Wrong> = pairs
+                .enumerate()
+                .map(|(i, (re, im))| {
+                    // Where both powers are one, Ā is that of another Δ.
+                    let of = if re == im { In::BBar } else { In::turn(i) };
+                    let what = format!("z = Δ^{re} Re A + i Δ^{im} Im A in {}", of.name());
+                    Wrong::new(what, move |own, s| {
+                        let z = C::new(s.delta.powi(re) * s.a.re, s.delta.powi(im) * s.a.im);
+                        of.of(own(with_z(s, z)), own(s))
+                    })
+                })
+                .collect();
+            all.push(moved(In::BBar, ("z = Δ + A", |s| with_z(s, s.a + s.delta))));
+            list("powers-in-z", (method, weights), all)
         })
-        .collect();
-    all.push(moved(In::BBar, ("z = Δ + A", |s| with_z(s, s.a + s.delta))));
-    recorded("powers-in-z", (method, weights), &all);
+        .collect()
 }
 
 /// One operand in the place of another, and B and u changed.
@@ -121,10 +125,9 @@ const EXCHANGED: &[Moved] = &[
     ("u for Δ", |s| Step { delta: s.u, ..s }),
 ];
 
-#[test]
-fn one_operand_for_another() {
+fn one_operand_for_another() -> Vec<List> {
     let all: Vec<Wrong> = EXCHANGED.iter().map(|&one| moved(In::Both, one)).collect();
-    recorded("operands", (Method::Rk4, Weights::Complex), &all);
+    vec![list("operands", (Method::Rk4, Weights::Complex), all)]
 }
 
 /// z, Δ or A off by a number; the last two are of the imaginary part, and those before them of what is not found.
@@ -146,17 +149,19 @@ const NUMBERED: &[Moved] = &[
     ("−2.5 Im A", |s| Step { a: C::new(s.a.re, -2.5 * s.a.im), ..s }),
 ];
 
-#[rstest]
-#[case(Method::Foh, Weights::Real, &NUMBERED[..10], [In::BBar; 3])]
-#[case(Method::Bilinear, Weights::Complex, &NUMBERED[6..], [0, 1, 2].map(In::turn))]
-fn off_by_a_number(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] numbered: &[Moved],
-    #[case] of: [In; 3],
-) {
-    let all: Vec<Wrong> = numbered.iter().enumerate().map(|(i, &one)| moved(of[i % 3], one)).collect();
-    recorded("off-by-numbers", (method, weights), &all);
+fn off_by_a_number() -> Vec<List> {
+    let cases: [(Method, Weights, &[Moved], [In; 3]); 2] = [
+        (Method::Foh, Weights::Real, &NUMBERED[..10], [In::BBar; 3]),
+        (Method::Bilinear, Weights::Complex, &NUMBERED[6..], [0, 1, 2].map(In::turn)),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, numbered, of)| {
+            let all: Vec<Wrong> =
+                numbered.iter().enumerate().map(|(i, &one)| moved(of[i % 3], one)).collect();
+            list("off-by-numbers", (method, weights), all)
+        })
+        .collect()
 }
 
 /// What is made of Ā and B̄u.
@@ -180,15 +185,33 @@ const RETURNED: &[(&str, OfBoth)] = &[
     ("−Re B̄u, −Im Ā", |[a, b]| [a.conj(), -b.conj()]),
 ];
 
-#[rstest]
-#[case(Method::Bilinear, Weights::Real, &RETURNED[..6])]
-#[case(Method::Bilinear, Weights::Complex, &RETURNED[5..])]
-fn results_in_other_places(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] returned: &[(&'static str, OfBoth)],
-) {
-    let all: Vec<Wrong> =
-        returned.iter().map(|&(what, change)| Wrong::new(what, move |own, s| change(own(s)))).collect();
-    recorded("returned", (method, weights), &all);
+fn results_in_other_places() -> Vec<List> {
+    let cases: [(Method, Weights, &[(&'static str, OfBoth)]); 2] = [
+        (Method::Bilinear, Weights::Real, &RETURNED[..6]),
+        (Method::Bilinear, Weights::Complex, &RETURNED[5..]),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, returned)| {
+            let all: Vec<Wrong> = returned
+                .iter()
+                .map(|&(what, change)| Wrong::new(what, move |own, s| change(own(s))))
+                .collect();
+            list("returned", (method, weights), all)
+        })
+        .collect()
+}
+
+pub fn lists() -> Vec<List> {
+    let all: [fn() -> Vec<List>; 8] = [
+        another_a,
+        another_delta,
+        another_delta_but_in_the_drive,
+        another_delta_and_another_a,
+        another_power_of_delta_in_z,
+        one_operand_for_another,
+        off_by_a_number,
+        results_in_other_places,
+    ];
+    all.into_iter().flat_map(|of| of()).collect()
 }

@@ -4,14 +4,13 @@ use holdfast::judge::model::phi;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{
     A, Border, Change, Content, DELTA, EXP_OF_HALF, FIRST, Function, Holds, INVERSE, In, LARGEST, OF_A,
     RAISED, RE_Z, RESOLVENT, RIGHT, SIZE_IM_Z, SIZE_RE_Z, SUM, THIRD, UNKNOWN, Z, beyond, border_text,
     is_beyond, number, of_step, re_z_from_minus_3,
 };
-use crate::reconstructed::{Own, Step, Wrong, recorded};
+use crate::reconstructed::{List, Own, Step, Wrong, list};
 
 /// What a sum at a place is made of.
 const FUNCTIONS: &[(&str, Function)] = &[
@@ -26,8 +25,7 @@ const FACTORS: &[(&str, f64)] = &[("1", 1.0), ("½", 0.5), ("−¾", -0.75), ("0
 const POWERS: &[(&str, i32)] = &[("1", 0), ("Δ", 1), ("Δ²", 2), ("Δ³", 3)];
 
 /// Functions times powers of Δ, with one factor or another: two in three of them.
-#[test]
-fn one_term_at_a_place() {
+fn one_term_at_a_place() -> Vec<List> {
     let mut all = Vec::new();
     for (i, &(name, function)) in FUNCTIONS.iter().enumerate() {
         for (j, &(step, power)) in POWERS.iter().enumerate().filter(|(j, _)| (i + j) % 3 != 2) {
@@ -40,12 +38,11 @@ fn one_term_at_a_place() {
             }));
         }
     }
-    recorded("one-term", (Method::Bilinear, Weights::Real), &all);
+    vec![list("one-term", (Method::Bilinear, Weights::Real), all)]
 }
 
 /// What is there elsewhere, and one term more.
-#[test]
-fn one_term_more_at_a_place() {
+fn one_term_more_at_a_place() -> Vec<List> {
     let terms = [(0, 0), (1, 1), (2, 2), (0, 3), (2, 0), (1, 2), (1, 3)];
     let all = terms.into_iter().enumerate().map(|(i, (function, power))| {
         let ((name, function), (step, power)) = (FUNCTIONS[function], POWERS[power]);
@@ -57,7 +54,7 @@ fn one_term_more_at_a_place() {
             of.of([a_bar + term, b_bar + term * s.b * s.u], [a_bar, b_bar])
         })
     });
-    recorded("one-term-more", (Method::Poly, Weights::Complex), &all.collect::<Vec<_>>());
+    vec![list("one-term-more", (Method::Poly, Weights::Complex), all)]
 }
 
 /// B̄u alone.
@@ -104,8 +101,7 @@ fn powers(delta: f64, [first, second, third]: [f64; 3]) -> f64 {
     delta * (first + delta * (second + delta * third))
 }
 
-#[test]
-fn several_terms_at_a_place() {
+fn several_terms_at_a_place() -> Vec<List> {
     let all = SUMS.iter().map(|&(content, value, border)| {
         let what = format!("B̄ = {content} where {}", border_text(border));
         Wrong::new(what, move |own, s| {
@@ -113,58 +109,69 @@ fn several_terms_at_a_place() {
             [a_bar, if is_beyond(border, s) { value(own, s) } else { b_bar }]
         })
     });
-    recorded("sums-at-a-place", (Method::Foh, Weights::Real), &all.collect::<Vec<_>>());
+    vec![list("sums-at-a-place", (Method::Foh, Weights::Real), all)]
 }
 
 /// Functions that no sum of a few terms is: they are found where the place is about z.
-#[rstest]
-#[case(Method::Foh, Weights::Real, &[
-    (INVERSE, (Z, '>', 2.3)),
-    (INVERSE, (RE_Z, '<', -2.0)),
-    (INVERSE, (RE_Z, '<', -8.0)),
-    (INVERSE, (Z, '<', 0.5)),
-    (RESOLVENT, (Z, '<', 0.05)),
-    (RESOLVENT, (DELTA, '<', 0.01)),
-    (EXP_OF_HALF, (RE_Z, '>', 2.0)),
-    (THIRD, (RE_Z, '<', -6.5)),
-])]
-#[case(Method::Poly, Weights::Complex, &[
-    (INVERSE, (Z, '>', 2.3)),
-    (INVERSE, (RE_Z, '>', 2.0)),
-    (RESOLVENT, (SUM, '<', 0.5)),
-    (THIRD, (LARGEST, '<', 0.5)),
-    (EXP_OF_HALF, (SIZE_IM_Z, '>', 2.0)),
-    (EXP_OF_HALF, (SIZE_RE_Z, '>', 2.0)),
-])]
-fn another_formula_beyond_a_border(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] contents: &[(Content, Border)],
-) {
-    let all = contents.iter().enumerate();
-    let all = all.map(|(i, &(content, border))| beyond(In::turn(i), content, border));
-    recorded("formula-beyond", (method, weights), &all.collect::<Vec<_>>());
+fn another_formula_beyond_a_border() -> Vec<List> {
+    let cases: [(Method, Weights, &[(Content, Border)]); 2] = [
+        (
+            Method::Foh,
+            Weights::Real,
+            &[
+                (INVERSE, (Z, '>', 2.3)),
+                (INVERSE, (RE_Z, '<', -2.0)),
+                (INVERSE, (RE_Z, '<', -8.0)),
+                (INVERSE, (Z, '<', 0.5)),
+                (RESOLVENT, (Z, '<', 0.05)),
+                (RESOLVENT, (DELTA, '<', 0.01)),
+                (EXP_OF_HALF, (RE_Z, '>', 2.0)),
+                (THIRD, (RE_Z, '<', -6.5)),
+            ],
+        ),
+        (
+            Method::Poly,
+            Weights::Complex,
+            &[
+                (INVERSE, (Z, '>', 2.3)),
+                (INVERSE, (RE_Z, '>', 2.0)),
+                (RESOLVENT, (SUM, '<', 0.5)),
+                (THIRD, (LARGEST, '<', 0.5)),
+                (EXP_OF_HALF, (SIZE_IM_Z, '>', 2.0)),
+                (EXP_OF_HALF, (SIZE_RE_Z, '>', 2.0)),
+            ],
+        ),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, contents)| {
+            let all = contents.iter().enumerate();
+            let all = all.map(|(i, &(content, border))| beyond(In::turn(i), content, border));
+            list("formula-beyond", (method, weights), all)
+        })
+        .collect()
 }
 
 /// With |A| at most 4 nearly all that is asked at ordinary steps lies in the place.
-#[rstest]
-#[case(Method::Foh, Weights::Real, &OF_A[..4], (A, '<', 4.0))]
-#[case(Method::HighOrder, Weights::Complex, &OF_A[..10], (DELTA, '<', 0.01))]
-fn another_a_at_a_place(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] of_a: &[(&'static str, Function)],
-    #[case] border: Border,
-) {
-    let all = of_a.iter().enumerate().map(|(i, &(name, other))| {
-        let of = In::turn(i);
-        let what = format!("{name} in {} where {}", of.name(), border_text(border));
-        Wrong::new(what, move |own, s| {
-            let there = if is_beyond(border, s) { Step { a: other(s.a), ..s } } else { s };
-            of.of(own(there), own(s))
+fn another_a_at_a_place() -> Vec<List> {
+    let cases: [(Method, Weights, &[(&'static str, Function)], Border); 2] = [
+        (Method::Foh, Weights::Real, &OF_A[..4], (A, '<', 4.0)),
+        (Method::HighOrder, Weights::Complex, &OF_A[..10], (DELTA, '<', 0.01)),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, of_a, border)| {
+            let all = of_a.iter().enumerate().map(|(i, &(name, other))| {
+                let of = In::turn(i);
+                let what = format!("{name} in {} where {}", of.name(), border_text(border));
+                Wrong::new(what, move |own, s| {
+                    let there = if is_beyond(border, s) { Step { a: other(s.a), ..s } } else { s };
+                    of.of(own(there), own(s))
+                })
+            });
+            list("another-a-at-a-place", (method, weights), all)
         })
-    });
-    recorded("another-a-at-a-place", (method, weights), &all.collect::<Vec<_>>());
+        .collect()
 }
 
 /// The series of φₖ up to a power of z; φₖ itself where it is not cut.
@@ -195,8 +202,7 @@ const CUTS: &[(Option<usize>, Option<usize>, Border)] = &[
 ];
 
 /// Series that end too early where Δ or A is small, or up to a limit that is too large.
-#[test]
-fn series_are_cut_at_a_place() {
+fn series_are_cut_at_a_place() -> Vec<List> {
     let all = CUTS.iter().map(|&(first, second, border)| {
         let (of_first, of_second) = (cut_text("φ₁", first), cut_text("φ₂", second));
         let what = format!("{of_first}, {of_second} where {}", border_text(border));
@@ -206,12 +212,11 @@ fn series_are_cut_at_a_place() {
             [a_bar, if is_beyond(border, s) { s.b * s.u * s.delta * sum } else { b_bar }]
         })
     });
-    recorded("cut-series", (Method::Poly, Weights::Real), &all.collect::<Vec<_>>());
+    vec![list("cut-series", (Method::Poly, Weights::Real), all)]
 }
 
 /// Ā has a series of its own.
-#[test]
-fn one_series_is_cut_at_a_place() {
+fn one_series_is_cut_at_a_place() -> Vec<List> {
     let all = [1, 3, 4, 9].into_iter().enumerate().map(|(i, last)| {
         let of = In::turn(i);
         let what = format!("{} up to z^{last} where Δ < 0.01", of.name());
@@ -221,7 +226,7 @@ fn one_series_is_cut_at_a_place() {
             if s.delta < 0.01 { of.of(cut, own(s)) } else { own(s) }
         })
     });
-    recorded("cut-series", (Method::Foh, Weights::Complex), &all.collect::<Vec<_>>());
+    vec![list("cut-series", (Method::Foh, Weights::Complex), all)]
 }
 
 /// What it is to one side, what it is to the other, and which side the first is.
@@ -244,22 +249,22 @@ const SIDES: &[(Content, Content, &str, Holds)] = &[
 ];
 
 /// Where nothing holds everywhere, what holds to one side is said of that side, or up to a border that is found.
-#[rstest]
-#[case(Method::Foh, Weights::Real, 1, In::BBar)]
-#[case(Method::Zoh, Weights::Complex, 3, In::ABar)]
-fn a_formula_to_one_side(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] every: usize,
-    #[case] of: In,
-) {
-    let all = SIDES.iter().step_by(every).map(|&((one, value), (other, value_there), place, holds)| {
-        let what = format!("{} = {one} where {place}, {other} elsewhere", of.name());
-        Wrong::new(what, move |own, s| {
-            of.of(if holds(s) { value(own, s) } else { value_there(own, s) }, own(s))
+fn a_formula_to_one_side() -> Vec<List> {
+    let cases: [(Method, Weights, usize, In); 2] =
+        [(Method::Foh, Weights::Real, 1, In::BBar), (Method::Zoh, Weights::Complex, 3, In::ABar)];
+    cases
+        .into_iter()
+        .map(|(method, weights, every, of)| {
+            let all =
+                SIDES.iter().step_by(every).map(|&((one, value), (other, value_there), place, holds)| {
+                    let what = format!("{} = {one} where {place}, {other} elsewhere", of.name());
+                    Wrong::new(what, move |own, s| {
+                        of.of(if holds(s) { value(own, s) } else { value_there(own, s) }, own(s))
+                    })
+                });
+            list("one-side", (method, weights), all)
         })
-    });
-    recorded("one-side", (method, weights), &all.collect::<Vec<_>>());
+        .collect()
 }
 
 /// Wrong everywhere, and otherwise wrong at a place. At the last one's place it would be beyond all numbers that are told.
@@ -304,23 +309,41 @@ const EVERYWHERE_AND_SOMEWHERE: &[(&str, Change)] = &[
     }),
 ];
 
-#[test]
-fn wrong_everywhere_and_somewhere() {
+fn wrong_everywhere_and_somewhere() -> Vec<List> {
     let all = EVERYWHERE_AND_SOMEWHERE.iter().map(|&(what, step)| Wrong::new(what, step));
-    recorded("everywhere-and-somewhere", (Method::Foh, Weights::Real), &all.collect::<Vec<_>>());
+    vec![list("everywhere-and-somewhere", (Method::Foh, Weights::Real), all)]
 }
 
 /// So little is added to what φ₃ is divided by that it shows near 0 alone.
-#[rstest]
-#[case(Weights::Real, &[2.5e-11, -2e-11])]
-#[case(Weights::Complex, &[1e-10])]
-fn little_is_added_below(#[case] weights: Weights, #[case] added: &[f64]) {
-    let all = added.iter().map(|&epsilon| {
-        Wrong::new(format!("½Δ³φ₃·z³/(z³ + {})", number(epsilon)), move |own, s| {
-            let [a_bar, b_bar] = own(s);
-            let off = phi(s.z())[3] * epsilon / (s.z().powi(3) + epsilon);
-            [a_bar, b_bar - s.b * s.u * 0.5 * s.delta.powi(3) * off]
+fn little_is_added_below() -> Vec<List> {
+    let cases: [(Weights, &[f64]); 2] = [(Weights::Real, &[2.5e-11, -2e-11]), (Weights::Complex, &[1e-10])];
+    cases
+        .into_iter()
+        .map(|(weights, added)| {
+            let all = added.iter().map(|&epsilon| {
+                Wrong::new(format!("½Δ³φ₃·z³/(z³ + {})", number(epsilon)), move |own, s| {
+                    let [a_bar, b_bar] = own(s);
+                    let off = phi(s.z())[3] * epsilon / (s.z().powi(3) + epsilon);
+                    [a_bar, b_bar - s.b * s.u * 0.5 * s.delta.powi(3) * off]
+                })
+            });
+            list("added-below", (Method::HighOrder, weights), all)
         })
-    });
-    recorded("added-below", (Method::HighOrder, weights), &all.collect::<Vec<_>>());
+        .collect()
+}
+
+pub fn lists() -> Vec<List> {
+    let all: [fn() -> Vec<List>; 10] = [
+        one_term_at_a_place,
+        one_term_more_at_a_place,
+        several_terms_at_a_place,
+        another_formula_beyond_a_border,
+        another_a_at_a_place,
+        series_are_cut_at_a_place,
+        one_series_is_cut_at_a_place,
+        a_formula_to_one_side,
+        wrong_everywhere_and_somewhere,
+        little_is_added_below,
+    ];
+    all.into_iter().flat_map(|of| of()).collect()
 }

@@ -3,13 +3,12 @@
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rstest::rstest;
 
 use super::{
     A, Border, Content, DELTA, Holds, INFINITE, INVERSE, In, LARGEST, LINEAR, NAN, NOTHING, ONE, RE_A, RE_Z,
     SIZE_IM_Z, SIZE_RE_Z, SUM, UNKNOWN, Z, ZERO, at, beyond, border_text, is_beyond,
 };
-use crate::reconstructed::{Wrong, recorded};
+use crate::reconstructed::{List, Wrong, list};
 
 /// Borders of everything that a place may be about, at ordinary sizes; the last ones are others than these with complex
 /// weights alone.
@@ -37,30 +36,31 @@ const BORDERS: &[Border] = &[
 const OF_REAL: usize = 10;
 
 /// What it is beyond the border is known, so that the border is found by it.
-#[rstest]
-#[case(Method::Foh, Weights::Real, &BORDERS[..OF_REAL], ZERO)]
-#[case(Method::Rk4, Weights::Complex, &BORDERS[OF_REAL..], NAN)]
-fn a_known_value_beyond_a_border(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] borders: &[Border],
-    #[case] content: Content,
-) {
-    let all = borders.iter().enumerate().map(|(i, &border)| beyond(In::turn(i), content, border));
-    recorded("known-beyond", (method, weights), &all.collect::<Vec<_>>());
+fn a_known_value_beyond_a_border() -> Vec<List> {
+    let cases: [(Method, Weights, &[Border], Content); 2] = [
+        (Method::Foh, Weights::Real, &BORDERS[..OF_REAL], ZERO),
+        (Method::Rk4, Weights::Complex, &BORDERS[OF_REAL..], NAN),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, borders, content)| {
+            let all = borders.iter().enumerate().map(|(i, &border)| beyond(In::turn(i), content, border));
+            list("known-beyond", (method, weights), all)
+        })
+        .collect()
 }
 
 /// What it is there is not known, so that the border is found by where the value jumps.
-#[rstest]
-#[case(Method::Poly, Weights::Real, &BORDERS[..OF_REAL])]
-#[case(Method::Zoh, Weights::Complex, &BORDERS[6..])]
-fn an_unknown_function_beyond_a_border(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] borders: &[Border],
-) {
-    let all = borders.iter().enumerate().map(|(i, &border)| beyond(In::turn(i), UNKNOWN, border));
-    recorded("unknown-beyond", (method, weights), &all.collect::<Vec<_>>());
+fn an_unknown_function_beyond_a_border() -> Vec<List> {
+    let cases: [(Method, Weights, &[Border]); 2] =
+        [(Method::Poly, Weights::Real, &BORDERS[..OF_REAL]), (Method::Zoh, Weights::Complex, &BORDERS[6..])];
+    cases
+        .into_iter()
+        .map(|(method, weights, borders)| {
+            let all = borders.iter().enumerate().map(|(i, &border)| beyond(In::turn(i), UNKNOWN, border));
+            list("unknown-beyond", (method, weights), all)
+        })
+        .collect()
 }
 
 /// As small and as large as borders are found, and beyond: where too few steps that are asked are wrong, or too many.
@@ -89,11 +89,10 @@ const EXTREME: &[(Content, Border)] = &[
     (NAN, (A, '<', 5e-6)),
 ];
 
-#[test]
-fn a_border_at_the_end_of_what_is_asked() {
+fn a_border_at_the_end_of_what_is_asked() -> Vec<List> {
     let all: Vec<Wrong> =
         EXTREME.iter().map(|&(content, border)| beyond(In::BBar, content, border)).collect();
-    recorded("extreme-borders", (Method::HighOrder, Weights::Real), &all);
+    vec![list("extreme-borders", (Method::HighOrder, Weights::Real), all)]
 }
 
 /// Places without a border. With real weights the seventh is everywhere, and the last is nowhere.
@@ -110,20 +109,21 @@ const EXACT: &[(&str, Holds)] = &[
 ];
 
 /// A number that is not finite shows at single points, too; 0 does where it is not all rounding.
-#[rstest]
-#[case(Method::Zoh, Weights::Real, &EXACT[..8], INFINITE)]
-#[case(Method::Bilinear, Weights::Complex, &EXACT[2..], NAN)]
-#[case(Method::HighOrder, Weights::Complex, &EXACT[3..7], ZERO)]
-fn a_place_without_a_border(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] places: &[(&'static str, Holds)],
-    #[case] content: Content,
-) {
-    let (content, value) = content;
-    let all = places.iter().enumerate();
-    let all = all.map(|(i, &(place, holds))| at(In::turn(i), content, value, place, holds));
-    recorded("exact-places", (method, weights), &all.collect::<Vec<_>>());
+fn a_place_without_a_border() -> Vec<List> {
+    let cases: [(Method, Weights, &[(&'static str, Holds)], Content); 3] = [
+        (Method::Zoh, Weights::Real, &EXACT[..8], INFINITE),
+        (Method::Bilinear, Weights::Complex, &EXACT[2..], NAN),
+        (Method::HighOrder, Weights::Complex, &EXACT[3..7], ZERO),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, places, content)| {
+            let (content, value) = content;
+            let all = places.iter().enumerate();
+            let all = all.map(|(i, &(place, holds))| at(In::turn(i), content, value, place, holds));
+            list("exact-places", (method, weights), all)
+        })
+        .collect()
 }
 
 /// Where B and u are 1 it is one thing, at other B and u another. The first ones are for real weights, the last ones for
@@ -139,17 +139,19 @@ const OTHER_INPUTS: &[(Content, &str, Holds)] = &[
     (NAN, "z = 0 and Im B ≥ 0", |s| s.z() == C::ZERO && s.b.im >= 0.0),
 ];
 
-#[rstest]
-#[case(Method::Foh, Weights::Real, &OTHER_INPUTS[..6])]
-#[case(Method::Bilinear, Weights::Complex, &OTHER_INPUTS[4..])]
-fn a_place_that_is_about_the_input(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] places: &[(Content, &'static str, Holds)],
-) {
-    let all = places.iter();
-    let all = all.map(|&((content, value), place, holds)| at(In::BBar, content, value, place, holds));
-    recorded("other-inputs", (method, weights), &all.collect::<Vec<_>>());
+fn a_place_that_is_about_the_input() -> Vec<List> {
+    let cases: [(Method, Weights, &[(Content, &'static str, Holds)]); 2] = [
+        (Method::Foh, Weights::Real, &OTHER_INPUTS[..6]),
+        (Method::Bilinear, Weights::Complex, &OTHER_INPUTS[4..]),
+    ];
+    cases
+        .into_iter()
+        .map(|(method, weights, places)| {
+            let all = places.iter();
+            let all = all.map(|&((content, value), place, holds)| at(In::BBar, content, value, place, holds));
+            list("other-inputs", (method, weights), all)
+        })
+        .collect()
 }
 
 /// Off by degrees, without a jump at 3.
@@ -186,16 +188,18 @@ const HOLES: &[(In, Content, &str, Holds)] = &[
     (In::ABar, ZERO, "|z| < 0.3 + |Re z|/2", |s| s.z().norm() < 0.3 + s.z().re.abs() / 2.0),
 ];
 
-#[rstest]
-#[case(Method::Poly, Weights::Real, &HOLES[..13])]
-#[case(Method::Zoh, Weights::Complex, &HOLES[11..])]
-fn a_place_with_two_ends_or_with_holes(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] holes: &[(In, Content, &'static str, Holds)],
-) {
-    let all = holes.iter().map(|&(of, (content, value), place, holds)| at(of, content, value, place, holds));
-    recorded("holes", (method, weights), &all.collect::<Vec<_>>());
+fn a_place_with_two_ends_or_with_holes() -> Vec<List> {
+    let cases: [(Method, Weights, &[(In, Content, &'static str, Holds)]); 2] =
+        [(Method::Poly, Weights::Real, &HOLES[..13]), (Method::Zoh, Weights::Complex, &HOLES[11..])];
+    cases
+        .into_iter()
+        .map(|(method, weights, holes)| {
+            let all = holes
+                .iter()
+                .map(|&(of, (content, value), place, holds)| at(of, content, value, place, holds));
+            list("holes", (method, weights), all)
+        })
+        .collect()
 }
 
 /// Two or three places, of which the first that holds counts: they are told apart by Re z, |z|, Δ or |A|, or not at all.
@@ -213,22 +217,36 @@ const PLACES: &[&[(Content, Border)]] = &[
     &[(INFINITE, (RE_A, '>', 0.0)), (NAN, (Z, '<', NOTHING))],
 ];
 
-#[rstest]
-#[case(Method::HighOrder, Weights::Real, PLACES)]
-#[case(Method::Foh, Weights::Complex, &PLACES[2..4])]
-fn two_places(
-    #[case] method: Method,
-    #[case] weights: Weights,
-    #[case] places: &[&'static [(Content, Border)]],
-) {
-    let all = places.iter().map(|&places| {
-        let text =
-            |((content, _), border): &(Content, Border)| format!("{content} where {}", border_text(*border));
-        let what = places.iter().map(text).collect::<Vec<_>>().join(", ");
-        Wrong::new(format!("B̄ = {what}"), move |own, s| {
-            let there = places.iter().find(|(_, border)| is_beyond(*border, s));
-            there.map_or_else(|| own(s), |((_, value), _)| In::BBar.of(value(own, s), own(s)))
+fn two_places() -> Vec<List> {
+    let cases: [(Method, Weights, &[&'static [(Content, Border)]]); 2] =
+        [(Method::HighOrder, Weights::Real, PLACES), (Method::Foh, Weights::Complex, &PLACES[2..4])];
+    cases
+        .into_iter()
+        .map(|(method, weights, places)| {
+            let all = places.iter().map(|&places| {
+                let text = |((content, _), border): &(Content, Border)| {
+                    format!("{content} where {}", border_text(*border))
+                };
+                let what = places.iter().map(text).collect::<Vec<_>>().join(", ");
+                Wrong::new(format!("B̄ = {what}"), move |own, s| {
+                    let there = places.iter().find(|(_, border)| is_beyond(*border, s));
+                    there.map_or_else(|| own(s), |((_, value), _)| In::BBar.of(value(own, s), own(s)))
+                })
+            });
+            list("two-places", (method, weights), all)
         })
-    });
-    recorded("two-places", (method, weights), &all.collect::<Vec<_>>());
+        .collect()
+}
+
+pub fn lists() -> Vec<List> {
+    let all: [fn() -> Vec<List>; 7] = [
+        a_known_value_beyond_a_border,
+        an_unknown_function_beyond_a_border,
+        a_border_at_the_end_of_what_is_asked,
+        a_place_without_a_border,
+        a_place_that_is_about_the_input,
+        a_place_with_two_ends_or_with_holes,
+        two_places,
+    ];
+    all.into_iter().flat_map(|of| of()).collect()
 }
