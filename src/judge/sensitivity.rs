@@ -5,14 +5,43 @@
 pub const SMALLEST: i32 = -23;
 pub const LARGEST: i32 = -1;
 
-/// The smallest exponent in [[`SMALLEST`], [`LARGEST`]] at which `caught` holds, by bisection: a larger error of the same
-/// sign shows if a smaller one does.
+/// Where a search begins that nothing is known of.
+pub const USUAL: Option<i32> = Some(-16);
+
+/// The smallest exponent in [[`SMALLEST`], [`LARGEST`]] at which `caught` holds: a larger error of the same sign shows if a smaller
+/// one does.
 pub fn smallest_caught(caught: impl Fn(f64) -> bool) -> Option<i32> {
+    smallest_caught_near(USUAL, caught)
+}
+
+/// The same, soonest where it is what it was of something alike: by steps from there that double, and bisection of the last one.
+pub fn smallest_caught_near(alike: Option<i32>, caught: impl Fn(f64) -> bool) -> Option<i32> {
     let at = |exponent: i32| caught(2f64.powi(exponent));
-    if !at(LARGEST) {
-        return None;
+    let begin = alike.unwrap_or(LARGEST).clamp(SMALLEST, LARGEST);
+    let (mut missed, mut found, mut step) = (SMALLEST - 1, begin, 1);
+    if at(begin) {
+        while found - step > missed {
+            if !at(found - step) {
+                missed = found - step;
+                break;
+            }
+            found -= step;
+            step *= 2;
+        }
+    } else {
+        missed = begin;
+        loop {
+            if missed == LARGEST {
+                return None;
+            }
+            found = (missed + step).min(LARGEST);
+            if at(found) {
+                break;
+            }
+            missed = found;
+            step *= 2;
+        }
     }
-    let (mut missed, mut found) = (SMALLEST - 1, LARGEST);
     while found - missed > 1 {
         let middle = missed + (found - missed) / 2;
         if at(middle) { found = middle } else { missed = middle }

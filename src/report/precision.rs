@@ -113,9 +113,16 @@ pub fn sensitivity(results: &Results) -> Vec<String> {
             None => text::UNMEASURED.to_owned(),
         };
         let blind = all.iter().filter(|s| s.a_bar.is_none() || s.b_bar.is_none()).count();
+        let measured = regimes(all.iter().map(|one| &*one.regime));
+        let forward = results.cases.iter().filter(|case| !case.is_backward() && case.input == InputType::F32);
+        let run = regimes(forward.filter(|case| case.weights == weights).map(|case| &*case.regime));
+        let of_all = match measured < run {
+            true => format!("; measured in {measured} of {run} regimes"),
+            false => String::new(),
+        };
         lines.push(format!(
             "{weights}: a relative error of {} in Ā and of {} in B̄ is caught in the short regime, of {} and {} \
-             wherever either is caught; {} of {} regimes and methods are blind to one of them",
+             wherever either is caught; {} of {} regimes and methods are blind to one of them{of_all}",
             shown(&short, |s| s.a_bar),
             shown(&short, |s| s.b_bar),
             shown(&all, |s| s.a_bar),
@@ -159,11 +166,10 @@ fn of_gradients(results: &Results, weights: Weights) -> Option<String> {
     } else {
         format!(", and the short one errors of {}", list(&short, false))
     };
-    let regimes = |of: &mut dyn Iterator<Item = &str>| of.collect::<BTreeSet<&str>>().len();
-    let measured = regimes(&mut all.iter().map(|one| &*one.regime));
+    let measured = regimes(all.iter().map(|one| &*one.regime));
     let run = results.cases.iter().filter(|case| case.is_backward() && !case.is_of_a_sweep());
     let run = run.filter(|case| case.weights == weights);
-    let run = regimes(&mut run.map(|case| &*case.regime));
+    let run = regimes(run.map(|case| &*case.regime));
     (!all.is_empty()).then(|| {
         format!(
             "{weights} gradients: of every method some regime shows a relative error of {}, with h = B̄/B{in_short}; \
@@ -171,6 +177,11 @@ fn of_gradients(results: &Results, weights: Weights) -> Option<String> {
             list(&all, true)
         )
     })
+}
+
+/// How many different ones.
+fn regimes<'a>(of: impl Iterator<Item = &'a str>) -> usize {
+    of.collect::<BTreeSet<&str>>().len()
 }
 
 /// Of two smallest errors, where any shows.

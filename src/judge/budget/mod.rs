@@ -181,11 +181,26 @@ pub struct Budget {
 /// The bounds for `form` on `problem`, for kernels that keep the `contract`.
 pub fn scan(form: impl Into<Form>, problem: &Problem, contract: &Contract) -> Budget {
     let form = form.into();
+    scan_of(form, problem, contract, &repeats(form, problem))
+}
+
+/// How often the most frequent z or b occurs in each judged channel, whatever a kernel promises.
+pub fn repeats(form: impl Into<Form>, problem: &Problem) -> Vec<f64> {
+    let form = form.into();
+    let of_channel = |&at: &(usize, usize)| {
+        let Ok(repeats) = ChannelBudget::new(form, problem, at, &Contract::PRODUCTION).repeats();
+        repeats
+    };
+    problem.judged_channels.iter().map(of_channel).collect()
+}
+
+/// The same bounds where the [`repeats`] are known.
+pub fn scan_of(form: impl Into<Form>, problem: &Problem, contract: &Contract, repeats: &[f64]) -> Budget {
+    let form = form.into();
     let named = TensorName::ALL.map(|name| (name, Bounds::default()));
     let mut budget = Budget { tensors: named.into_iter().collect(), repeats: 0.0 };
-    for &at in &problem.judged_channels {
+    for (&at, &repeats) in problem.judged_channels.iter().zip(repeats) {
         let channel = ChannelBudget::new(form, problem, at, contract);
-        let Ok(repeats) = channel.repeats();
         budget.repeats = budget.repeats.max(repeats);
         let Ok(_) = channel.walk(&[repeats], |name, _, bounds| {
             bounds.into_iter().for_each(|bounds| budget.tensors[name].extend(bounds));

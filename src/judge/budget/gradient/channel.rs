@@ -5,7 +5,7 @@ use super::derivatives::{DerivativeModel, Derivatives};
 use super::estimate::{Estimate, Roundings};
 use super::readout::Readout;
 use super::total::Total;
-use crate::formula::Form;
+use crate::formula::ReadsNow;
 use crate::judge::budget::GENERIC;
 use crate::judge::budget::repeats::{Repeats, Share};
 use crate::judge::budget::state::{Lanes, Seen, State, StepInput, StepRoundings, WIDTH};
@@ -20,7 +20,7 @@ use crate::promise::allowance;
 /// Where and how a channel is walked.
 #[derive(Clone, Copy)]
 pub struct Channel<'a> {
-    pub form: Form,
+    pub form: ReadsNow,
     pub problem: &'a Problem,
     pub given: &'a OutputGradients,
     /// Batch and channel.
@@ -40,6 +40,7 @@ pub struct Shares {
     pub c: Vec<Total>,
     pub initial: Vec<Total>,
     pub d: Total,
+    /// Nothing where there is none.
     pub bias: Total,
     /// How often one nonzero z or b occurs, in all directions.
     pub repeats: f64,
@@ -59,6 +60,8 @@ impl Shares {
 /// One direction's states, or their cotangents, at every position.
 struct Track<V> {
     seen: Vec<Seen<V>>,
+    /// The size of each.
+    norms: Vec<Lanes>,
     /// What carried each from the one before, at most.
     carried: Vec<Lanes>,
     /// W of each, in u² ([`super`], "The level of rounding").
@@ -72,7 +75,8 @@ impl<V: Value<WIDTH>> Track<V> {
     #[inline(always)]
     fn estimate(&self, l: usize) -> Estimate<V> {
         let Seen { x, magnitude, worst, linear, variance, .. } = self.seen[l];
-        Estimate { value: x, worst, linear, variance, size: magnitude.max(self.walked[l].sqrt()) }
+        let (norm, size) = (self.norms[l], magnitude.max(self.walked[l].sqrt()));
+        Estimate { value: x, norm, worst, linear, variance, size }
     }
 
     /// Σc² of what the roundings of these states add to Σ wₗ xₗ. A rounding at one position reaches all that come after.
@@ -150,7 +154,7 @@ impl Channel<'_> {
         let (len, chunks) = (shape.seqlen, shape.dstate.div_ceil(WIDTH));
         let u = arithmetic.unit;
         let readout = Readout::new(&self);
-        let model = Model::new(form, problem.weights, contract);
+        let model = Model::new(*form, problem.weights, contract);
         let derivative_model = DerivativeModel::new(form, problem.weights, contract);
         let weight = |values, operand| Weight::<V>::of(problem, at, values, operand);
         let a_weight = weight(&problem.a, Operand::Constant);
@@ -169,6 +173,7 @@ impl Channel<'_> {
         let underflow = 2.0 * arithmetic.underflow;
         let mut repeats = Repeats::new(Share::WHOLE, usize::MAX);
         let mut largest_z = Lanes::ZERO;
+        let has_bias = problem.delta_bias.is_some();
 
         let positions = || vec![Total::default(); len];
         let (mut du, mut ddelta, mut y) = (positions(), positions(), positions());
@@ -180,6 +185,7 @@ impl Channel<'_> {
             let x_initial = initial_weight.as_ref().map_or(V::all(0.0), |x| x.load(0, chunk));
             let p_last = last_weight.as_ref().map_or(V::all(0.0), |p| conjugate(p.load(0, chunk)));
             let one = V::all(1.0);
+            let (a_size, mut z_sizes) = (a.norm(), Vec::with_capacity(len));
             let mut steps: Vec<Step<V, Lanes>> = Vec::with_capacity(len);
             let mut slopes: Vec<Derivatives<V>> = Vec::with_capacity(len);
             // What multiplies h u, and what multiplies the states that are read.
@@ -190,19 +196,19 @@ impl Channel<'_> {
                 slopes.push(derivative_model.at(delta, a));
                 let (b, c) = (b_weight.at(l, chunk), c_weight.at(l, chunk));
                 let (force, read) = match reads_with_b {
-                    true => (one, Estimate::exact(c).times(Estimate::exact(b), r)),
+                    true => (one, Estimate::exact(c).times(&Estimate::exact(b), r)),
                     false => (b, Estimate::exact(c)),
                 };
                 forces.push(force);
                 reads.push(read);
                 let z = a * delta.0;
-                largest_z = largest_z.max(z.norm());
+                z_sizes.push(z.norm());
+                largest_z = largest_z.max(z_sizes[l]);
                 let b_u = steps[l].b_bar * force * readout.steps[l].u;
                 for lane in 0..states {
                     repeats.count(z.at(lane), b_u.at(lane));
                 }
             }
-            let z_size = |l: usize| (a * readout.steps[l].delta.0).norm();
             let input = |l: usize| {
                 let u = readout.steps[l].u;
                 forcing_input(&steps[l], forces[l], u, (contract.input_error(problem.weights), underflow))
@@ -215,7 +221,7 @@ impl Channel<'_> {
                     let terms = slopes[l].terms.times(forces[l].norm()) * readout.steps[l].u.abs();
                     track.step(
                         &mut state,
-                        (&steps[l], &input(l), z_size(l)),
+                        (&steps[l], &input(l), z_sizes[l]),
                         joins(before),
                         roundings,
                         terms,
@@ -236,7 +242,7 @@ impl Channel<'_> {
                 for before in 0..len {
                     let l = if backwards { len - 1 - before } else { before };
                     let later = if backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
-                    let (step, z) = later.map_or((&identity, Lanes::ZERO), |k| (&steps[k], z_size(k)));
+                    let (step, z) = later.map_or((&identity, Lanes::ZERO), |k| (&steps[k], z_sizes[k]));
                     let from = if reads_before { later } else { Some(l) };
                     track.step(&mut state, (step, &arriving(from), z), joins(before), roundings, Lanes::ZERO);
                 }
@@ -248,7 +254,7 @@ impl Channel<'_> {
                 // x₋₁ has Ā₀p₀, and what is read before the first update.
                 let (mut state, mut track) = (at_first, Track::new(1, true));
                 let from = if reads_before { arriving(Some(0)) } else { StepInput::none() };
-                track.step(&mut state, (&steps[0], &from, z_size(0)), joins(len), roundings, Lanes::ZERO);
+                track.step(&mut state, (&steps[0], &from, z_sizes[0]), joins(len), roundings, Lanes::ZERO);
                 let seen = track.estimate(0);
                 initial.extend((0..states).map(|lane| Total::of(&seen, lane)));
             }
@@ -268,25 +274,30 @@ impl Channel<'_> {
             let (mut by_b, mut by_c) = (blank(), blank());
             for l in 0..len {
                 let step = &readout.steps[l];
-                let [by_delta, by_weight] = slopes[l].a_bar_by;
-                let [h_by_delta, h_by_weight] = slopes[l].b_bar_by;
+                let Derivatives {
+                    a_bar_by: [by_delta, by_weight], b_bar_by: [h_by_delta, h_by_weight], ..
+                } = &slopes[l];
                 let force = Estimate::exact(forces[l]);
                 let u_l = Estimate::exact(V::all(step.u));
-                let input = force.times(u_l, by_real);
-                let known = Estimate::known(steps[l].b_bar, steps[l].b_bar_error);
-                let h = Estimate { size: slopes[l].terms, ..known };
+                let input = force.times(&u_l, by_real);
+                let mut h = Estimate::known(steps[l].b_bar, steps[l].b_bar_error);
+                h.size = slopes[l].terms;
                 let e = Estimate::known(V::all(step.read.0), Lanes::all(step.read.1));
-                let (forcing, forcing_by_a) = (h_by_delta.times(input, r), h_by_weight.times(input, r));
-                let add = |sum: Option<Estimate<V>>, term: Estimate<V>| {
-                    Some(sum.map_or(term, |sum| sum.plus(term, r)))
-                };
+                let forcing = h_by_delta.times(&input, r);
+                let forcing_by_a = h_by_weight.times(&input, r);
                 let (mut seen, mut cotangent) = (None, None);
                 let (mut t_delta, mut t_bias, mut t_a) = (None, None, None);
+                let add = |sum: &mut Option<Estimate<V>>, term: &Estimate<V>| {
+                    *sum = Some(match sum {
+                        Some(sum) => sum.plus(term, r),
+                        None => *term,
+                    });
+                };
                 // ∂L/∂z, which A or Δ multiplies yet, has underflowed in each of its products.
                 let by_z = (steps[l].a_bar.norm() + 2.0) * underflow;
-                let (lost, lost_by_a) = (by_z.times(a.norm()), by_z * step.delta.0.abs());
+                let (lost, lost_by_a) = (by_z.times(a_size), by_z * step.delta.0.abs());
                 // Whatever else is multiplied by the cotangent first has underflowed, and the rest multiplies that.
-                let forced = |h_by: Estimate<V>| {
+                let forced = |h_by: &Estimate<V>| {
                     input.reach() + h_by.reach().times(force.reach()) + h_by.reach().times(u_l.reach())
                 };
                 let lost = lost + (by_delta.reach() + forced(h_by_delta)) * underflow;
@@ -299,63 +310,72 @@ impl Channel<'_> {
                         None => given_first,
                     };
                     let p = p.estimate(l);
-                    let by_input = |by: Estimate<V>, x: Estimate<V>, forcing| by.times(x, r).plus(forcing, r);
-                    let g_delta = by_input(by_delta, before, forcing);
-                    let g_a = by_input(by_weight, before, forcing_by_a);
-                    let read = before.reach() * underflow;
-                    let (lost, lost_by_a) = (lost + read, lost_by_a + read);
-                    t_delta = add(t_delta, p.times(g_delta, r).off_by(lost, r));
                     // Of sums over positions the states' and cotangents' own roundings are gathered apart.
                     let (p_sure, x_sure) = (p.without_variance(), before.without_variance());
-                    t_bias =
-                        add(t_bias, p_sure.times(by_input(by_delta, x_sure, forcing), r).off_by(lost, r));
-                    t_a = add(
-                        t_a,
-                        p_sure.times(by_input(by_weight, x_sure, forcing_by_a), r).off_by(lost_by_a, r),
-                    );
-                    cotangent = add(cotangent, p);
-                    seen = add(seen, if reads_before { before } else { x.estimate(l) });
+                    let by_state = by_delta.times(&before, r);
+                    let g_delta = by_state.plus(&forcing, r);
+                    let g_a = by_weight.times(&x_sure, r).plus(&forcing_by_a, r);
+                    let read = before.reach() * underflow;
+                    let (lost, lost_by_a) = (lost + read, lost_by_a + read);
+                    let mut by_step = p.times(&g_delta, r).off_by(lost, r);
+                    add(&mut t_delta, &by_step);
+                    add(&mut t_a, &p_sure.times(&g_a, r).off_by(lost_by_a, r));
+                    add(&mut cotangent, &p);
+                    let state = if reads_before { before } else { x.estimate(l) };
+                    add(&mut seen, &state);
                     by_a[way][0][l] = g_a.reach();
-                    by_bias[way][0][l] = g_delta.reach() * step.slope.0;
                     if let Some(k) = earlier {
                         by_a[way][1][k] = by_weight.reach().times(p.reach());
-                        by_bias[way][1][k] = by_delta.reach().times(p.reach()) * step.slope.0;
+                    }
+                    if has_bias {
+                        by_bias[way][0][l] = g_delta.reach() * step.slope.0;
+                        if let Some(k) = earlier {
+                            by_bias[way][1][k] = by_delta.reach().times(p.reach()) * step.slope.0;
+                        }
+                        // The same but for its variance.
+                        let (mut by_state, mut g_delta) = (by_state, g_delta);
+                        by_state.variance = by_delta.product_variance(&x_sure, r);
+                        g_delta.variance = by_state.sum_variance(&forcing, r);
+                        by_step.variance = p_sure.product_variance(&g_delta, r);
+                        add(&mut t_bias, &by_step);
                     }
                     if let (true, Some(k)) = (reads_before, earlier) {
                         by_c[k] = by_c[k] + e.reach();
                     }
                 }
                 let [seen, cotangent, t_delta, t_bias, t_a] =
-                    [seen, cotangent, t_delta, t_bias, t_a].map(|sum| sum.unwrap_or(nothing));
+                    [&seen, &cotangent, &t_delta, &t_bias, &t_a].map(|sum| sum.as_ref().unwrap_or(&nothing));
                 if !reads_before {
                     by_c[l] = e.reach();
                 }
-                let h_u = h.times(u_l, by_real);
+                let h_u = h.times(&u_l, by_real);
                 by_b[l] = h_u.reach();
-                let (read, b, c) = (reads[l], b_weight.at(l, chunk), c_weight.at(l, chunk));
-                let within = |operand, estimate: Estimate<V>| match operand {
-                    Operand::Variable => estimate,
+                let (read, b, c) = (&reads[l], b_weight.at(l, chunk), c_weight.at(l, chunk));
+                let within = |operand, estimate: &Estimate<V>| match operand {
+                    Operand::Variable => *estimate,
                     Operand::Constant => estimate.without_variance(),
                 };
-                let read_by = |operand| e.times(within(operand, seen), by_real);
+                let read_by = |operand| e.times(&within(operand, seen), by_real);
                 let (t_b, t_c) = match reads_with_b {
                     true => (
-                        read_by(problem.b_operand).times(Estimate::exact(c), r),
-                        read_by(problem.c_operand).times(Estimate::exact(b), r),
+                        read_by(problem.b_operand).times(&Estimate::exact(c), r),
+                        read_by(problem.c_operand).times(&Estimate::exact(b), r),
                     ),
                     false => {
                         let lost = (h.reach() + u_l.reach()) * underflow;
-                        let by_b = within(problem.b_operand, cotangent).times(h_u, r).off_by(lost, r);
+                        let by_b = within(problem.b_operand, cotangent).times(&h_u, r).off_by(lost, r);
                         (by_b, read_by(problem.c_operand))
                     }
                 };
                 let lost_by_u = (h.reach() + force.reach()) * underflow;
                 y[l].add_real_lanes(&read.times(seen, r));
-                du[l].add_real_lanes(&cotangent.times(h.times(force, r), r).off_by(lost_by_u, r));
-                ddelta[l].add_real_lanes(&t_delta);
-                of_a.terms.push(t_a);
-                let slope = Estimate::known(V::all(step.slope.0), Lanes::all(step.slope.1));
-                of_bias.terms.push(real_part(t_bias.times(slope, by_real)));
+                du[l].add_real_lanes(&cotangent.times(&h.times(&force, r), r).off_by(lost_by_u, r));
+                ddelta[l].add_real_lanes(t_delta);
+                of_a.terms.push(*t_a);
+                if has_bias {
+                    let slope = Estimate::known(V::all(step.slope.0), Lanes::all(step.slope.1));
+                    of_bias.terms.push(real_part(t_bias.times(&slope, by_real)));
+                }
                 of_b.terms.push(t_b);
                 of_c.terms.push(t_c);
             }
@@ -365,12 +385,18 @@ impl Channel<'_> {
                 })
             };
             da.extend(of_a.totals(over_ways(&by_a), u).into_iter().take(states));
-            for total in of_bias.totals(over_ways(&by_bias), u).into_iter().take(states) {
-                bias.add(&total);
+            if has_bias {
+                for total in of_bias.totals(over_ways(&by_bias), u).into_iter().take(states) {
+                    bias.add(&total);
+                }
             }
             let operand = |operand, of: Reduction<V>, carried: Lanes, into: &mut Vec<Total>| match operand {
                 Operand::Variable => {
-                    (0..states).for_each(|lane| into.extend(of.terms.iter().map(|t| Total::of(t, lane))));
+                    let first = into.len();
+                    into.resize(first + states * len, Total::default());
+                    for (l, term) in of.terms.iter().enumerate() {
+                        (0..states).for_each(|lane| into[first + lane * len + l] = Total::of(term, lane));
+                    }
                 }
                 Operand::Constant => into.extend(of.totals(carried, u).into_iter().take(states)),
             };
@@ -412,7 +438,7 @@ impl Channel<'_> {
 impl<V: Value<WIDTH>> Track<V> {
     fn new(len: usize, backwards: bool) -> Self {
         let lanes = || Vec::with_capacity(len);
-        Track { seen: Vec::with_capacity(len), carried: lanes(), walked: lanes(), backwards }
+        Track { seen: Vec::with_capacity(len), norms: lanes(), carried: lanes(), walked: lanes(), backwards }
     }
 
     /// Takes a state on, of which a tree joins so many later, and keeps it. `terms` is what its input is a sum of, without signs, where
@@ -437,6 +463,7 @@ impl<V: Value<WIDTH>> Track<V> {
         let before = self.walked.last().copied().unwrap_or(Lanes::ZERO);
         self.walked.push((carried * carried).times(before) + own);
         self.seen.push(seen);
+        self.norms.push(size);
         self.carried.push(carried);
     }
 
@@ -444,6 +471,7 @@ impl<V: Value<WIDTH>> Track<V> {
     fn in_order(mut self) -> Self {
         if self.backwards {
             self.seen.reverse();
+            self.norms.reverse();
             self.carried.reverse();
             self.walked.reverse();
         }
@@ -503,5 +531,5 @@ fn conjugate<V: Value<WIDTH>>(value: V) -> V {
 /// Of what is then a real sum.
 fn real_part<V: Value<WIDTH>>(estimate: Estimate<V>) -> Estimate<V> {
     let value = V::from_parts(estimate.value.re().0, [0.0; WIDTH]);
-    Estimate { value, ..estimate }
+    Estimate { value, norm: value.norm(), ..estimate }
 }

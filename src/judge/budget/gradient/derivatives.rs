@@ -6,7 +6,7 @@
 //! |(m + z d/dz) f|, both bounded term by term. What the φ-functions of a plain f32 implementation lose
 //! ([`crate::judge::sums`]) is added.
 
-use crate::formula::{Form, Formula, Function, Transition};
+use crate::formula::{Formula, Function, ReadsNow, Transition};
 use crate::judge::budget::state::{Lanes, WIDTH};
 use crate::judge::lanes::{INVERSE_FACTORIALS, Value};
 use crate::judge::sums;
@@ -66,8 +66,11 @@ fn phis<V: Value<WIDTH>>(z: V) -> [V; 5] {
     let one = (zero - 1.0) / z;
     let two = (one - 1.0) / z;
     let three = (two - 0.5) / z;
-    let closed = [zero, one, two, three, (three - INVERSE_FACTORIALS[3]) / z];
-    std::array::from_fn(|k| V::if_less(size, Lanes::ONE, series[k], closed[k]))
+    let mut closed = [zero, one, two, three, (three - INVERSE_FACTORIALS[3]) / z];
+    for (closed, series) in closed.iter_mut().zip(series) {
+        *closed = V::if_less(size, Lanes::ONE, series, *closed);
+    }
+    closed
 }
 
 impl<V: Value<WIDTH>> At<V> {
@@ -81,7 +84,12 @@ impl<V: Value<WIDTH>> At<V> {
         };
         let alpha = formula.pole().map_or(0.0, |alpha| alpha.value());
         let resolvent = V::all(1.0) / (V::all(1.0) - z * alpha);
-        At { z, size, sizes: phis.map(|phi| phi.norm()), phis, losses, resolvent, alpha }
+        // A plain loop, where a closure for each would move all of them about.
+        let mut sizes = [Lanes::ZERO; 5];
+        for (size, phi) in sizes.iter_mut().zip(&phis) {
+            *size = phi.norm();
+        }
+        At { z, size, sizes, phis, losses, resolvent, alpha }
     }
 
     #[inline(never)]
@@ -248,12 +256,11 @@ pub struct DerivativeModel<'c> {
 }
 
 impl<'c> DerivativeModel<'c> {
-    pub fn new(form: Form, weights: Weights, contract: &'c Contract) -> Self {
+    pub fn new(form: ReadsNow, weights: Weights, contract: &'c Contract) -> Self {
         let units = contract.derivatives[weights.width() - 1] * contract.arithmetic.unit;
         DerivativeModel { formula: form.formula(), contract, units }
     }
 
-    /// For a step that reads u_l alone.
     #[inline(never)]
     pub fn at<V: Value<WIDTH>>(&self, (delta, delta_error): (f64, f64), a: V) -> Derivatives<V> {
         let DerivativeModel { formula, contract, units } = self;
@@ -284,6 +291,7 @@ impl<'c> DerivativeModel<'c> {
                 let (value, error) = (value * factor, error * factor.abs());
                 *total = Estimate {
                     value: total.value + value,
+                    norm: Lanes::ZERO,
                     worst: total.worst + error,
                     linear: total.linear + error,
                     variance: Lanes::ZERO,
@@ -291,6 +299,7 @@ impl<'c> DerivativeModel<'c> {
                 };
             }
         }
+        b_bar_by.iter_mut().for_each(|total| total.norm = total.value.norm());
         Derivatives { a_bar_by, b_bar_by, terms }
     }
 }

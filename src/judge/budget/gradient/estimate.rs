@@ -9,6 +9,8 @@ use crate::promise::allowance::Arithmetic;
 #[derive(Clone, Copy)]
 pub struct Estimate<V> {
     pub value: V,
+    /// Its size, which takes a root and is asked for again and again.
+    pub norm: Lanes,
     /// No rounding explains more.
     pub worst: Lanes,
     /// What is never assumed to cancel.
@@ -40,7 +42,8 @@ impl Roundings {
 impl<V: Value<WIDTH>> Estimate<V> {
     /// A value whose error is systematic.
     pub fn known(value: V, error: Lanes) -> Self {
-        Estimate { value, worst: error, linear: error, variance: Lanes::ZERO, size: value.norm() }
+        let norm = value.norm();
+        Estimate { value, norm, worst: error, linear: error, variance: Lanes::ZERO, size: norm }
     }
 
     /// A value without an error.
@@ -49,9 +52,9 @@ impl<V: Value<WIDTH>> Estimate<V> {
     }
 
     /// The largest that a kernel's may be.
-    #[inline(never)]
+    #[inline(always)]
     pub fn reach(&self) -> Lanes {
-        self.value.norm() + self.worst
+        self.norm + self.worst
     }
 
     /// The same without what random roundings add, where they are counted apart.
@@ -60,41 +63,59 @@ impl<V: Value<WIDTH>> Estimate<V> {
     }
 
     /// With an error more, of what underflows, which is systematic.
-    pub fn off_by(self, error: Lanes, r: Roundings) -> Self {
-        Estimate {
-            worst: self.worst + error,
-            linear: self.linear + error,
-            size: self.size + error * (1.0 / r.u),
-            ..self
-        }
+    #[inline(always)]
+    pub fn off_by(mut self, error: Lanes, r: Roundings) -> Self {
+        self.worst = self.worst + error;
+        self.linear = self.linear + error;
+        self.size = self.size + error * (1.0 / r.u);
+        self
     }
 
     /// A rounded product of two whose roundings are independent.
     #[inline(never)]
-    pub fn times(self, other: Self, r: Roundings) -> Self {
-        let (one, two) = (self.value.norm(), other.reach());
+    pub fn times(&self, other: &Self, r: Roundings) -> Self {
+        let (one, two) = (self.norm, other.reach());
         let product = (self.reach().times(two)) * r.mu;
         // Whatever is multiplied first may underflow, and the rest then multiplies that.
         let lost = (self.reach() + two + 1.0) * r.underflow;
+        let value = self.value * other.value;
         Estimate {
-            value: self.value * other.value,
+            value,
+            norm: value.norm(),
             worst: self.worst.times(two) + one.times(other.worst) + product + lost,
             linear: self.linear.times(two) + one.times(other.linear) + lost,
-            variance: self.variance.times(two * two) + (one * one).times(other.variance) + product * product,
+            variance: self.product_variance(other, r),
             size: self.size.times(other.size) + lost * (1.0 / r.u),
         }
     }
 
+    /// The variance of [`Estimate::times`].
+    #[inline(always)]
+    pub fn product_variance(&self, other: &Self, r: Roundings) -> Lanes {
+        let (one, two) = (self.norm, other.reach());
+        let product = (self.reach().times(two)) * r.mu;
+        self.variance.times(two * two) + (one * one).times(other.variance) + product * product
+    }
+
     /// A rounded sum of two whose roundings are independent.
     #[inline(never)]
-    pub fn plus(self, other: Self, r: Roundings) -> Self {
+    pub fn plus(&self, other: &Self, r: Roundings) -> Self {
         let sum = (self.reach() + other.reach()) * r.u;
+        let value = self.value + other.value;
         Estimate {
-            value: self.value + other.value,
+            value,
+            norm: value.norm(),
             worst: self.worst + other.worst + sum,
             linear: self.linear + other.linear,
-            variance: self.variance + other.variance + sum * sum,
+            variance: self.sum_variance(other, r),
             size: self.size + other.size,
         }
+    }
+
+    /// The variance of [`Estimate::plus`].
+    #[inline(always)]
+    pub fn sum_variance(&self, other: &Self, r: Roundings) -> Lanes {
+        let sum = (self.reach() + other.reach()) * r.u;
+        self.variance + other.variance + sum * sum
     }
 }

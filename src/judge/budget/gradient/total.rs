@@ -48,7 +48,7 @@ impl Total {
             linear: estimate.linear.0[lane],
             variance: estimate.variance.0[lane],
             size: estimate.size.0[lane],
-            weight: estimate.reach().0[lane],
+            weight: estimate.norm.0[lane] + estimate.worst.0[lane],
             stagnating: 0.0,
         }
     }
