@@ -3,7 +3,7 @@
 //!
 //! Every f32 from 2⁻⁶ to the end of the reduced range, of either sign, with a tail of half a unit in the last place of
 //! alternating sign. Below 2⁻⁶ what is rounded is smaller by 2⁻¹² than at the upper end. Compared with f64, whose
-//! functions are good to 2⁻⁵². The reduction of larger arguments is tried on a sample.
+//! functions are good to 2⁻⁵². `cargo test` takes every 61st. The reduction of larger arguments is tried on a sample.
 
 use holdfast::kernel::{CpuBackend, Elementary};
 use rayon::prelude::*;
@@ -61,14 +61,14 @@ fn with_tail(bits: u32) -> (f32, f32) {
     (hi, if bits.is_multiple_of(2) { half } else { -half })
 }
 
-/// The worst of every float from 2⁻⁶ to `end`, of either sign.
-fn worst_of_all(end: f32, error: ErrorOf) -> f64 {
+/// The worst of every float from 2⁻⁶ to `end`, of either sign, or of some: an odd `step` keeps the tails' signs alternating.
+fn worst_of(step: usize, end: f32, error: ErrorOf) -> f64 {
     const BLOCK: usize = 1 << 16;
-    let blocks: Vec<u32> = (2f32.powi(-6).to_bits()..=end.to_bits()).step_by(BLOCK).collect();
+    let blocks: Vec<u32> = (2f32.powi(-6).to_bits()..=end.to_bits()).step_by(BLOCK * step).collect();
     let worst_of_block = |first: u32| {
-        let last = (first + BLOCK as u32 - 1).min(end.to_bits());
-        let arguments: Vec<_> =
-            (first..=last).flat_map(|bits| [with_tail(bits), with_tail(bits | SIGN)]).collect();
+        let last = (first + (BLOCK * step) as u32 - 1).min(end.to_bits());
+        let some = (first..=last).step_by(step);
+        let arguments: Vec<_> = some.flat_map(|bits| [with_tail(bits), with_tail(bits | SIGN)]).collect();
         worst(&arguments, error)
     };
     blocks.into_par_iter().map(worst_of_block).reduce(|| 0.0, f64::max)
@@ -82,13 +82,24 @@ fn assert_within(error: f64, limit: f64) {
     assert!((0.05..limit).contains(&error), "{error}");
 }
 
+fn assert_reduced(step: usize) {
+    let (of_powers, of_angles) = (std::f32::consts::LN_2 / 2.0, std::f32::consts::FRAC_PI_4);
+    assert_within(worst_of(step, of_powers, of_exponential), EXPONENTIAL);
+    assert_within(worst_of(step, of_angles, of_rotation), ROTATION);
+    assert_within(worst_of(step, of_powers, of_common_exponential), COMMON_EXPONENTIAL);
+    assert_within(worst_of(step, of_powers, of_common_growth), COMMON_GROWTH);
+    assert_within(worst_of(step, of_angles, of_common_rotation), COMMON_ROTATION);
+}
+
 #[test]
+fn reduced_arguments_are_within_what_the_contract_counts() {
+    assert_reduced(61);
+}
+
+#[test]
+#[ignore = "every f32, of which the test above takes every 61st"]
 fn every_reduced_argument_is_within_what_the_contract_counts() {
-    assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_exponential), EXPONENTIAL);
-    assert_within(worst_of_all(std::f32::consts::FRAC_PI_4, of_rotation), ROTATION);
-    assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_common_exponential), COMMON_EXPONENTIAL);
-    assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_common_growth), COMMON_GROWTH);
-    assert_within(worst_of_all(std::f32::consts::FRAC_PI_4, of_common_rotation), COMMON_ROTATION);
+    assert_reduced(1);
 }
 
 /// Uniform in bits, as far as arguments are reduced in f32: |x| ≤ 80 for e^x, |y| ≤ 1000 for e^iy.
