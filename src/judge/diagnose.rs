@@ -31,8 +31,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use self::identify::{Explanation, Outcome, Search};
 use super::budget::Budget;
 use super::faults::Fault;
@@ -41,6 +39,7 @@ use super::faults::pieces::{self, Pieces};
 use super::faults::scan::{self, Channel, Row};
 use super::faults::variant::Variant;
 use crate::formula::Form;
+use crate::parallel;
 use crate::problem::{InputType, Problem};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName, Tensors};
@@ -203,14 +202,14 @@ impl Models {
     }
 
     fn asked(form: Form, problem: &Problem, work: &Work) -> Self {
-        let asked = catalogue::ALL.par_iter().filter(|entry| work.asks(entry.name));
-        let applying = asked.filter(|entry| entry.fault.applies(form, problem));
-        let computed = |entry: &'static Entry| {
+        let asked = catalogue::ALL.iter().filter(|entry| work.asks(entry.name));
+        let applying: Vec<&Entry> = asked.filter(|entry| entry.fault.applies(form, problem)).collect();
+        let computed = |entry: &&'static Entry| {
             let variant = variant(form, &[entry.fault]);
             let channels = problem.judged_channels.iter();
-            (entry, channels.map(|&channel| scan::channel(&variant, problem, channel)).collect())
+            (*entry, channels.map(|&channel| scan::channel(&variant, problem, channel)).collect())
         };
-        Models { singles: applying.map(computed).collect() }
+        Models { singles: parallel::map(&applying, &computed) }
     }
 }
 
@@ -487,7 +486,7 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         let is_needed = fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual);
         (fit.explains() && is_needed).then(|| (vec![a, b], fit))
     };
-    combinations.par_iter().filter_map(explains).collect()
+    parallel::filter_map(&combinations, &explains)
 }
 
 /// Whether the outputs at the first few positions of the channel that is looked at first are beyond the variant's bounds,

@@ -2,7 +2,6 @@
 //! recognized coefficients are looked for among many; what they leave has to be rounding, by the variant's own bounds.
 
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
 
 use super::changes::{Change, Part};
 use super::looks::Look;
@@ -11,6 +10,7 @@ use crate::formula::{Formula, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
 use crate::notation::{joined, raised, ratio};
+use crate::parallel;
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
 pub const WHOLE: (usize, usize) = (20, 6);
@@ -88,7 +88,7 @@ impl Readouts {
             }
             all
         };
-        let rows: Vec<Vec<Vec<f64>>> = looks.par_iter().map(of_look).collect();
+        let rows = parallel::map(&looks, &of_look);
         let column = |term| rows.iter().flat_map(|row: &Vec<Vec<f64>>| &row[term]).copied().collect();
         let columns = (0..dictionary.len()).map(column).collect();
         Readouts { looks, dictionary, columns }

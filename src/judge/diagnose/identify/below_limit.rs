@@ -2,8 +2,6 @@
 //! each limit that somebody may have chosen, outputs are linear in the coefficients of what takes that term's place there. This
 //! finds series with wrong coefficients, and limits that are taken where they do not hold yet.
 
-use rayon::prelude::*;
-
 use super::b_bar::{Fitting, recognized, sum};
 use super::changes::{Change, Part};
 use super::guards::{guarded, limits};
@@ -12,6 +10,7 @@ use super::{Candidate, Search};
 use crate::formula::{Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, Guarded, TERMS};
 use crate::judge::faults::variant::Variant;
+use crate::parallel;
 
 /// Powers of z that take a term's place, at most.
 const POWERS: usize = 4;
@@ -105,7 +104,7 @@ pub fn find(search: &Search) -> Option<Candidate> {
         .flat_map(|at| limits().into_iter().flat_map(of_limit).map(move |(limit, of)| (at, limit, of)))
         .collect();
     // All of them, so that what it takes is the same in every run.
-    places.par_iter().filter_map(fitted).collect::<Vec<_>>().into_iter().next()
+    parallel::filter_map(&places, &fitted).into_iter().next()
 }
 
 fn found(term: Term) -> FoundTerm {

@@ -1,13 +1,12 @@
 //! The few elements that a hypothesis is tried on first: nearly all are refuted there.
 
-use rayon::prelude::*;
-
 use super::Case;
 use crate::judge::faults::around::{Delay, FoundTerm};
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::scan::{self, Row};
 use crate::judge::faults::variant::Variant;
 use crate::judge::ulp::Format;
+use crate::parallel;
 use crate::tensor::TensorName;
 
 /// Positions of the first of all looks.
@@ -53,7 +52,7 @@ impl Look {
     pub fn outputs_of_terms(&self, case: &Case, variant: &Variant, terms: &[FoundTerm]) -> Vec<Vec<f64>> {
         case.work.add(terms.len() * self.len * case.problem.shape.dstate);
         scan::of_terms(variant, case.problem, self.channel, self.len, terms).unwrap_or_else(|| {
-            terms.par_iter().map(|term| self.outputs(case, &variant.of_terms(&[*term])).values).collect()
+            parallel::map(terms, &|term| self.outputs(case, &variant.of_terms(&[*term])).values)
         })
     }
 

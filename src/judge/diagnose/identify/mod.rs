@@ -39,8 +39,6 @@ mod together;
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use self::b_bar::Readouts;
 use self::changes::{Change, Part};
 use self::looks::Look;
@@ -49,6 +47,7 @@ use crate::formula::Form;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::faults::variant::{Tail, Variant};
+use crate::parallel;
 use crate::problem::Problem;
 use crate::results::Diagnosis;
 use crate::tensor::TensorName;
@@ -258,6 +257,23 @@ impl<'a> Search<'a> {
         self.looks.iter().any(|look| look.refutes(self.case, variant))
     }
 
+    /// Those that no look refutes.
+    fn unrefuted(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
+        parallel::filter(candidates, &|candidate| !self.is_refuted(&candidate.variant))
+    }
+
+    /// Changes on their own, where no look refutes them.
+    fn unrefuted_alone(&self, changes: &[Change]) -> Vec<Candidate> {
+        parallel::filter_map(changes, &|change| {
+            Some(self.alone(change)).filter(|candidate| !self.is_refuted(&candidate.variant))
+        })
+    }
+
+    /// All changes that may be alone.
+    fn known(&self) -> Vec<&Change> {
+        self.catalogue.iter().chain(&self.around).collect()
+    }
+
     fn with(&self, changes: &[&Change]) -> Variant {
         let mut variant = self.base;
         // What runs another form first, as others change parts of that.
@@ -277,10 +293,11 @@ impl<'a> Search<'a> {
         fit(self.case, tensors, self.order, channel, hasty)
     }
 
-    /// How many hypotheses of one kind are tried on every element.
-    fn tried(&self) -> usize {
+    /// The hypotheses of one kind that are tried on every element.
+    fn tried<'c>(&self, candidates: &'c [Candidate]) -> &'c [Candidate] {
         let shape = self.case.problem.shape;
-        TRIED.max(EVERY / (shape.seqlen * shape.dstate).max(1))
+        let most = TRIED.max(EVERY / (shape.seqlen * shape.dstate).max(1));
+        &candidates[..candidates.len().min(most)]
     }
 
     fn confirmed(&self, candidate: &Candidate) -> Option<Explanation> {
@@ -290,12 +307,7 @@ impl<'a> Search<'a> {
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
     fn outcome(&self, candidates: &[Candidate]) -> Outcome {
-        let found: Vec<Explanation> = candidates
-            .par_iter()
-            .take(self.tried())
-            .filter_map(|candidate| self.confirmed(candidate))
-            .collect();
-        self.ranked(found)
+        self.ranked(parallel::filter_map(self.tried(candidates), &|candidate| self.confirmed(candidate)))
     }
 
     /// The fewest changes, and of those what fits about as well as the best.
@@ -341,21 +353,16 @@ impl<'a> Search<'a> {
             |candidate: &Candidate| self.fit_of(&[TensorName::Out], &candidate.variant, true).explains();
         let out = self.tensors.contains(&TensorName::Out);
         // All of them, so that what it takes is the same in every run.
-        let each = || candidates.par_iter().take(self.tried()).map(explains).collect::<Vec<bool>>();
+        let each = || parallel::map(self.tried(candidates), &explains);
         !candidates.is_empty() && (!out || each().contains(&true))
     }
 
     /// What takes a fraction of a second.
     pub fn quick(&self) -> Outcome {
         let base = Candidate { changes: Vec::new(), variant: self.base };
-        let singles = || {
-            let alone = self.around.par_iter().map(|change| self.alone(change));
-            alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
-        };
-        let beside_one = || {
-            let changes = self.catalogue.par_iter().chain(&self.around);
-            changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
-        };
+        let singles = || self.unrefuted_alone(&self.around);
+        let beside_one =
+            || parallel::flat_map(&self.known(), &|change| self.epilogues(&self.alone(change), false));
         let last_states = || {
             let changes = last_state::all(self.case.problem);
             changes.iter().map(|change| self.alone(change)).collect()
@@ -410,9 +417,7 @@ impl<'a> Search<'a> {
         let mut all = self.structure();
         let got = &self.case.got[TensorName::Out].values;
         all.extend(structure::finishes(got.iter().fold(0.0, |most: f64, got| most.max(got.abs()))));
-        let alone = all.par_iter().map(|change| self.alone(change));
-        let mut held: Vec<Candidate> =
-            alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect();
+        let mut held = self.unrefuted_alone(&all);
         // What holds up to some position holds in chunks of so many.
         let whole = self.alone(&structure::exchanged(None)).variant;
         if let Some((length, _)) = self.first_failure(&whole).filter(|(first, _)| *first > 1) {
@@ -451,10 +456,11 @@ impl<'a> Search<'a> {
         let families = finder::families(case, &self.long, variant);
         // A limit may show in few positions.
         let looks = |family: &finder::Family| if family.is_limit() { &self.long } else { &self.looks };
-        let of = |family: &finder::Family| finder::find(case, (looks(family), &self.long), variant, family);
-        let asked = families.par_iter().filter(|family| self.case.work.asks(family.name));
-        let tried = asked.filter(|family| start.changes.is_empty() || family.is_scale());
-        let mut found: Vec<Change> = tried.filter_map(of).collect();
+        let of = |family: &finder::Family| {
+            let tried = case.work.asks(family.name) && (start.changes.is_empty() || family.is_scale());
+            tried.then(|| finder::find(case, (looks(family), &self.long), variant, family))?
+        };
+        let mut found = parallel::filter_map(&families, &of);
         if start.changes.is_empty() {
             found.extend(finder::clamp::find(case, &self.long, variant));
             found.extend(finder::thresholds(case, &self.long, variant));
@@ -512,9 +518,11 @@ impl<'a> Search<'a> {
         changes.retain(|change| {
             !scans::needs_initial_state(change) || self.case.problem.initial_state.is_some()
         });
-        let joined = changes.into_par_iter().map(|change| self.joined(start, change));
-        let held = joined.filter(|candidate| !look.refutes(self.case, &candidate.variant));
-        held.chain(from_end).collect()
+        let held = |change: &Change| {
+            let joined = self.joined(start, change.clone());
+            (!look.refutes(self.case, &joined.variant)).then_some(joined)
+        };
+        [parallel::filter_map(&changes, &held), from_end].concat()
     }
 
     /// The same of a reversed scan, which holds from some position on.

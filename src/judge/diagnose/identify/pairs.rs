@@ -1,11 +1,10 @@
 //! Two changes at once.
 
-use rayon::prelude::*;
-
 use super::changes::{Change, Part};
 use super::looks::Look;
 use super::{Candidate, Search};
 use crate::judge::diagnose::NEEDED;
+use crate::parallel;
 
 /// Channels that one of two changes may explain on its own, and positions of them.
 const PARTS: usize = 8;
@@ -36,8 +35,8 @@ impl Search<'_> {
         };
         let of_structure = self.structure();
         let known: Vec<&Change> = self.around.iter().chain(&self.catalogue).collect();
-        let changes = known.par_iter().copied().chain(&of_structure);
-        let held: Vec<&Change> = changes.filter(holds).collect();
+        let changes: Vec<&Change> = known.iter().copied().chain(&of_structure).collect();
+        let held = parallel::filter_map(&changes, &|change| Some(*change).filter(holds));
         held.iter().take(HELD).flat_map(|one| self.pairs(&[one], &known, true)).collect()
     }
 
@@ -65,9 +64,9 @@ impl Search<'_> {
                 }
             })
         };
-        let found = (0..ones.len()).into_par_iter().flat_map_iter(pair);
         // Each change has to be needed.
-        found.filter(|candidate| self.is_needed(candidate)).collect()
+        let needed = |i: usize| pair(i).filter(|candidate| self.is_needed(candidate)).collect::<Vec<_>>();
+        parallel::each(ones.len(), &needed).into_iter().flatten().collect()
     }
 
     pub(super) fn is_needed(&self, candidate: &Candidate) -> bool {

@@ -3,8 +3,6 @@
 //! Where a limit is in question, it is found, and not guessed: what the outputs of a channel allow is a union of intervals,
 //! which each further channel narrows. Of the interval that is left the roundest number is named.
 
-use rayon::prelude::*;
-
 use super::changes::{Change, Part};
 use super::looks::Look;
 use super::{Candidate, Search, asked, epilogue, guards, partial_sums, structure};
@@ -13,6 +11,7 @@ use crate::judge::faults::inputs::Read;
 use crate::judge::faults::only::{Every, Only, roundest};
 use crate::judge::faults::pieces::Pieces;
 use crate::judge::faults::variant::Variant;
+use crate::parallel;
 use crate::tensor::TensorName;
 
 /// Channels that narrow a limit, and positions of each.
@@ -214,8 +213,7 @@ impl Search<'_> {
             }
             found
         };
-        let proposed: Vec<Candidate> = changes.par_iter().flat_map_iter(of_change).collect();
-        proposed.into_par_iter().filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
+        self.unrefuted(parallel::flat_map(&changes, &of_change))
     }
 
     /// One change in some states only.
@@ -254,7 +252,7 @@ impl Search<'_> {
                 |candidate: &Candidate| looks.iter().all(|look| !look.refutes(self.case, &candidate.variant));
             alone.filter(held).collect()
         };
-        changes.par_iter().flat_map_iter(of_change).collect()
+        parallel::flat_map(changes, &of_change)
     }
 
     /// Changes to how states are read, at the last or the first position of each chunk alone, as the first failure has it.

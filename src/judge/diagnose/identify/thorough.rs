@@ -1,8 +1,6 @@
 //! The longer search, for what takes a second or more: what is wrong in some channels or at some places alone, several changes
 //! at once, and other formulas beside them.
 
-use rayon::prelude::*;
-
 use super::b_bar::Readouts;
 use super::changes::{Change, Part};
 use super::looks::Look;
@@ -11,6 +9,7 @@ use super::{BEYOND, Candidate, Explanation, FEW, FIRSTS, Outcome, PAIRS, Search,
 use super::{b_bar, below_limit, changes, chunks, epilogue, finder, scans, structure};
 use crate::judge::faults::around::NO_RESETS;
 use crate::judge::faults::variant::Variant;
+use crate::parallel;
 
 impl Search<'_> {
     /// What takes a second or two.
@@ -53,38 +52,32 @@ impl Search<'_> {
             &|| of_together(|together| together.pairs()),
             &|| by_hand(&|| self.pairs(&forms, &around, false)),
             &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },
-            &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
+            &|| parallel::flat_map(&self.held(), &|start| self.late(start)),
             &|| self.after_first_item(),
             &|| below_limit::find(self).into_iter().collect(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
-                let begun = b_bar::find(self, &base, &readouts);
-                begun.par_iter().flat_map_iter(|start| self.late(start)).collect()
+                parallel::flat_map(&b_bar::find(self, &base, &readouts), &|start| self.late(start))
             },
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::WHOLE, true);
                 let mut starts = vec![base.clone()];
                 starts.extend(epilogue::alone(self.case.problem).iter().map(|change| self.alone(change)));
-                starts
-                    .into_par_iter()
-                    .flat_map_iter(|start| b_bar::simplest(self, b_bar::find(self, &start, &readouts)))
-                    .collect()
+                let simplest = |start: &_| b_bar::simplest(self, b_bar::find(self, start, &readouts));
+                parallel::flat_map(&starts, &simplest)
             },
             &|| {
                 let mut starts = scans::transitions();
                 starts.extend(self.around.iter().filter(|change| change.is_statement).cloned());
-                starts
-                    .into_par_iter()
-                    .flat_map_iter(|change| self.b_bars(&self.alone(&change), true))
-                    .collect()
+                parallel::flat_map(&starts, &|change| self.b_bars(&self.alone(change), true))
             },
-            &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
+            &|| parallel::flat_map(&starts, &|start| self.numbers(start)),
             &|| of_together(|together| together.with_numbers()),
             &|| of_together(|together| together.with_later_ones()),
             &|| of_together(|together| together.with_formulas()),
             &|| {
                 let begun = together.as_ref().map_or(Vec::new(), Together::beginnings);
-                begun.par_iter().flat_map_iter(|start| self.late(start)).collect()
+                parallel::flat_map(&begun, &|start| self.late(start))
             },
             &|| by_hand(&|| self.pairs(&around[..count], &around[..count], true)),
         ])
@@ -124,19 +117,17 @@ impl Search<'_> {
             self.is_refuted(&candidate.variant)
                 || self.long.iter().any(|look| look.refutes(self.case, &candidate.variant))
         };
-        let held = proposed.into_par_iter().filter(|candidate| !refuted(candidate));
-        held.filter(|candidate| self.is_needed(candidate)).collect()
+        parallel::filter(proposed, &|candidate| !refuted(candidate) && self.is_needed(candidate))
     }
 
     /// Hypotheses that hold for the first positions.
     fn held(&self) -> Vec<Candidate> {
         let looks: Vec<Look> =
             self.looks.iter().map(|look| Look { len: look.len.min(BEYOND), ..*look }).collect();
-        let changes =
-            self.catalogue.par_iter().chain(&self.around).filter(|change| change.part != Part::Carry);
-        let alone = changes.map(|change| self.alone(change));
-        let mut held: Vec<Candidate> =
-            alone.filter(|one| looks.iter().all(|look| !look.refutes(self.case, &one.variant))).collect();
+        let holds = |one: &Candidate| looks.iter().all(|look| !look.refutes(self.case, &one.variant));
+        let mut held = parallel::filter_map(&self.known(), &|change| {
+            (change.part != Part::Carry).then(|| self.alone(change)).filter(holds)
+        });
         let base = Candidate { changes: Vec::new(), variant: self.base };
         for fitted in epilogue::fit(self.case, &looks, &self.base, false) {
             held.push(fitted.into_iter().fold(base.clone(), |start, change| self.joined(&start, change)));
@@ -144,9 +135,11 @@ impl Search<'_> {
         let begun: Vec<Look> =
             self.long.iter().map(|look| Look { len: look.len.min(BEYOND), ..*look }).collect();
         let families = finder::families(self.case, &begun, &self.base);
-        let scales = families.par_iter().filter(|family| !family.is_limit() && !family.is_of_carry());
-        let found: Vec<Change> =
-            scales.filter_map(|family| finder::find(self.case, (&begun, &[]), &self.base, family)).collect();
+        let find = |family: &finder::Family| {
+            let is_scale = !family.is_limit() && !family.is_of_carry();
+            is_scale.then(|| finder::find(self.case, (&begun, &[]), &self.base, family))?
+        };
+        let found = parallel::filter_map(&families, &find);
         held.extend(found.into_iter().map(|change| self.joined(&base, change)));
         held
     }
@@ -162,38 +155,37 @@ impl Search<'_> {
             return Vec::new();
         }
         let structure = self.structure();
-        let changes = self.catalogue.par_iter().chain(&self.around).chain(&structure);
-        let mut held: Vec<Change> = changes
-            .filter(|change| first.iter().all(|look| !look.refutes(self.case, &self.alone(change).variant)))
-            .cloned()
-            .collect();
+        let changes = [self.known(), structure.iter().collect()].concat();
+        let mut held = parallel::filter_map(&changes, &|change| {
+            let alone = self.alone(change).variant;
+            first.iter().all(|look| !look.refutes(self.case, &alone)).then(|| (*change).clone())
+        });
         let families = finder::families(self.case, &first, &self.base);
-        let found = families
-            .par_iter()
-            .filter_map(|family| finder::find(self.case, (&first, &[]), &self.base, family));
-        held.extend(found.collect::<Vec<_>>());
+        held.extend(parallel::filter_map(&families, &|family| {
+            finder::find(self.case, (&first, &[]), &self.base, family)
+        }));
         held.extend(finder::clamp::find(self.case, &first, &self.base));
         held.extend(finder::thresholds(self.case, &first, &self.base));
-        let alone = held.par_iter().map(|change| self.alone(change));
         // With two of which one is an epilogue, where one alone does not hold.
         let fitted = || -> Vec<Candidate> {
-            let starts = self.catalogue.par_iter().chain(&self.around).map(|change| self.alone(change));
-            let fit = |start: Candidate| -> Vec<Candidate> {
+            let fit = |change: &&Change| -> Vec<Candidate> {
+                let start = self.alone(change);
                 let epilogues = epilogue::fit(self.case, &first, &start.variant, false);
                 let join = |fitted: Vec<Change>| {
                     fitted.into_iter().fold(start.clone(), |whole, change| self.joined(&whole, change))
                 };
                 epilogues.into_iter().map(join).collect()
             };
-            starts.flat_map_iter(fit).collect()
+            parallel::flat_map(&self.known(), &fit)
         };
+        let alone = held.iter().map(|change| self.alone(change));
         let starts: Vec<Candidate> = alone.chain(fitted()).collect();
-        let joined = starts.par_iter().map(|start| self.joined(start, later.clone()));
         let holds = |candidate: &Candidate| {
             others.iter().all(|look| !look.refutes(self.case, &candidate.variant))
                 && self.is_needed(candidate)
         };
-        joined.filter(holds).collect()
+        let joined = |start: &Candidate| Some(self.joined(start, later.clone())).filter(holds);
+        parallel::filter_map(&starts, &joined)
     }
 
     /// What is wrong in some channels alone, where all others are right: one change that explains each of them.
@@ -236,16 +228,13 @@ impl Search<'_> {
             };
             (fit.explains() && fit.tells).then(|| Explanation { changes: vec![alone], fit })
         };
-        let found: Vec<Explanation> = changes.par_iter().filter_map(explains).collect();
-        self.ranked(found)
+        self.ranked(parallel::filter_map(&changes, &explains))
     }
 
     /// What is wrong in one of two scans alone.
     pub(super) fn in_one_scan(&self) -> Vec<Candidate> {
         let structure = self.structure();
         let changes = self.catalogue.iter().chain(&self.around).chain(&structure);
-        let all = structure::in_one_scan(self.case.problem, self.case.form, changes);
-        let alone = all.par_iter().map(|change| self.alone(change));
-        alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
+        self.unrefuted_alone(&structure::in_one_scan(self.case.problem, self.case.form, changes))
     }
 }

@@ -5,7 +5,6 @@
 //! What is found here is proposed, and nothing more: it is tried on elements as everything else is.
 
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use super::changes::Change;
 use super::finder::{self, Family};
@@ -13,6 +12,7 @@ use super::looks::Look;
 use super::{Candidate, Search, epilogue};
 use crate::judge::faults::pieces::{Course, Pieces};
 use crate::judge::faults::variant::{Directions, Reversed, Variant};
+use crate::parallel;
 use crate::tensor::TensorName;
 
 /// Positions and channels that pieces are computed for.
@@ -251,12 +251,11 @@ impl<'s> Together<'s> {
             compared: SOON.min(shape.seqlen),
             changes,
         };
-        together.own =
-            together.changes.par_iter().map(|change| together.own(&search.with(&[change]))).collect();
+        together.own = parallel::map(&together.changes, &|change| together.own(&search.with(&[change])));
         let base: Vec<Vec<f64>> =
             together.looks.iter().map(|look| look.outputs(case, &search.base).values).collect();
-        let changes = together.changes.par_iter().zip(&together.own);
-        together.direct = changes.map(|(change, own)| together.direct(change, own, &base)).collect();
+        let direct = |i: usize| together.direct(&together.changes[i], &together.own[i], &base);
+        together.direct = parallel::each(together.changes.len(), &direct);
         let epilogues = epilogue::beside_others(case.problem).into_iter().filter_map(|change| {
             let own = together.own(&search.with(&[&change]))?;
             Some((change, own))
@@ -367,7 +366,7 @@ impl<'s> Together<'s> {
             self.search.case.work.add(scratch.work);
             found
         };
-        let mut proposed: Vec<Proposed> = (0..tried).into_par_iter().flat_map_iter(of_one).collect();
+        let mut proposed: Vec<Proposed> = parallel::each(tried, &of_one).into_iter().flatten().collect();
         // In this order, and not in that of threads: what is named is the same in every run.
         let mut spent = [0; 3];
         proposed.retain(|one| match one {
@@ -378,15 +377,15 @@ impl<'s> Together<'s> {
                 has_room
             }
         });
-        let holds = |one: Proposed| match one {
-            Proposed::Near(indices) => Some(indices),
+        let holds = |one: &Proposed| match one {
+            Proposed::Near(indices) => Some(indices.clone()),
             Proposed::Direct(indices, ..) => {
                 let variant = self.search.with(&indices.map(|index| &self.changes[index]));
                 let refuted = self.looks.iter().any(|look| look.refutes(self.search.case, &variant));
                 (!refuted).then(|| indices.to_vec())
             }
         };
-        proposed.into_par_iter().filter_map(holds).collect()
+        parallel::filter_map(&proposed, &holds)
     }
 
     fn change(&self, index: usize) -> &Change {
@@ -442,7 +441,7 @@ impl<'s> Together<'s> {
                 |one: &Candidate| self.looks.iter().any(|look| look.refutes(self.search.case, &one.variant));
             joined.filter(|one| !refuted(one)).collect::<Vec<_>>()
         };
-        self.starts(1).par_iter().flat_map_iter(longer).collect()
+        parallel::flat_map(&self.starts(1), &longer)
     }
 
     /// Whether the first position alone shows it.
@@ -463,20 +462,18 @@ impl<'s> Together<'s> {
     pub fn with_numbers(&self) -> Vec<Candidate> {
         let case = self.search.case;
         let families = finder::families(case, &self.looks, &self.search.base);
-        let grids: Vec<Grid> = families
-            .par_iter()
-            .filter(|family| !family.is_limit())
-            .filter_map(|family| {
-                let grid = family.grid();
-                let own = |number: &f64| self.own(&family.with(&self.search.base, *number));
-                let own: Option<Vec<Vec<Own>>> = grid.iter().map(own).collect();
-                Some((family, grid, own?))
-            })
-            .collect();
+        let of_family = |i: usize| {
+            let family = &families[i];
+            let grid = (!family.is_limit()).then(|| family.grid())?;
+            let own = |number: &f64| self.own(&family.with(&self.search.base, *number));
+            let own: Option<Vec<Vec<Own>>> = grid.iter().map(own).collect();
+            Some((family, grid, own?))
+        };
+        let grids: Vec<Grid> = parallel::each(families.len(), &of_family).into_iter().flatten().collect();
         let each = self.states * if self.search.base.bidirectional { self.len } else { 1 };
         let points: usize = grids.iter().map(|(_, grid, _)| grid.len()).sum();
         let tried = NUMBERS / (each * points).max(1);
-        let of_change = |(change, own): (&Change, &Vec<Own>)| {
+        let of_change = |&(change, own): &(&Change, &Vec<Own>)| {
             let start = self.search.alone(change);
             let beside = grids.iter().filter(|(family, ..)| family.part() != change.part);
             let mut found = Vec::new();
@@ -493,7 +490,7 @@ impl<'s> Together<'s> {
             self.changes.iter().zip(&self.own).filter_map(|(change, own)| Some((change, own.as_ref()?)));
         let epilogues = self.epilogues.iter().map(|(change, own)| (change, own));
         let starts: Vec<(&Change, &Vec<Own>)> = epilogues.chain(changes).take(tried).collect();
-        starts.into_par_iter().flat_map_iter(of_change).collect()
+        parallel::flat_map(&starts, &of_change)
     }
 
     /// Another B̄ beside each change that is not about B̄ or Δ.
@@ -506,8 +503,8 @@ impl<'s> Together<'s> {
         let changes = self.changes.iter().zip(&self.own);
         let beside = changes.filter_map(|(change, own)| own.as_ref().filter(is_beside).map(|_| change));
         let starts: Vec<&Change> = beside.take(FORMULAS / self.states.max(1)).collect();
-        let of_change = |change: &Change| self.search.b_bars(&self.search.alone(change), false);
-        starts.into_par_iter().flat_map_iter(of_change).collect()
+        let of_change = |change: &&Change| self.search.b_bars(&self.search.alone(change), false);
+        parallel::flat_map(&starts, &of_change)
     }
 
     /// Between which neighbours of a grid what was recorded may be, at every position that is compared.

@@ -1,12 +1,11 @@
 //! A coefficient, or its derivative, that has other terms than specified: c·Δⁱ·Aʲ·f(z), found by least squares. A gradient is
 //! linear in the coefficient that its own product has, so what is too much in it is a sum of what single terms would give.
 
-use rayon::prelude::*;
-
 use super::diagnose::{Look, PAIRS, TELLING, number};
 use super::structure::{By, Of, Site, Swap, Term};
 use super::sums::simple;
 use super::variant::Variant;
+use crate::parallel;
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{A, B, Delta, DeltaBias, U};
 
@@ -64,11 +63,10 @@ pub fn found(look: &Look) -> Option<Diagnosis> {
     let mut members: Vec<Member> = Vec::new();
     for &(sites, place) in places {
         let zero = compute(sites, By::Zero);
-        let of_terms = terms.par_iter().map(|&term| {
+        members.extend(parallel::map(&terms, &|&term| {
             let with = compute(sites, By::Term(term));
             Member { place, term, values: with.iter().zip(&zero).map(|(with, zero)| with - zero).collect() }
-        });
-        members.extend(of_terms.collect::<Vec<_>>());
+        }));
     }
     members.retain(|member| member.values.iter().all(|value| value.is_finite()));
     let bounds = &look.case.bounds[look.name];
@@ -156,19 +154,19 @@ impl Fits {
         let of = |i: usize| -> Vec<f64> {
             (0..=i).map(|j| dot(&members[i], &members[j]) / (sizes[i] * sizes[j])).collect()
         };
-        let products = (0..members.len()).into_par_iter().map(of).collect();
+        let products = parallel::each(members.len(), &of);
         let with_error = members.iter().zip(&sizes).map(|(m, of)| dot(m, error) / (of * size)).collect();
         Fits { products, with_error, scale: sizes.iter().map(|of| size / of).collect() }
     }
 
     /// The members and factors that leave almost nothing of the error.
     fn best(&self, together: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
-        let firsts = (0..self.products.len()).into_par_iter().flat_map_iter(|last| {
+        let firsts = parallel::each(self.products.len(), &|last| {
             let mut found = Vec::new();
             self.add_sets(&mut [last; TOGETHER], (1, together), &mut found);
             found
         });
-        let mut found: Vec<(f64, Vec<usize>, Vec<f64>)> = firsts.collect();
+        let mut found: Vec<(f64, Vec<usize>, Vec<f64>)> = firsts.into_iter().flatten().collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         found.truncate(PROPOSED);
         found.into_iter().map(|(_, set, factors)| (set, factors)).collect()

@@ -1,13 +1,12 @@
 //! Two free numbers at once: the limits of a clamp on Δ.
 
-use rayon::prelude::*;
-
 use super::{SOON_LEFT, families};
 use crate::judge::diagnose::identify::Case;
 use crate::judge::diagnose::identify::changes::{Change, Part};
 use crate::judge::diagnose::identify::looks::Look;
 use crate::judge::diagnose::identify::numbers;
 use crate::judge::faults::variant::{Clamp, Variant};
+use crate::parallel;
 
 /// Points of the grid that are refined, steps of each, and how far a derivative looks.
 const STARTS: usize = 4;
@@ -70,8 +69,8 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant) -> Option<Change> {
         }
         (best, low, high)
     };
-    let (_, low, high) =
-        grid[..grid.len().min(STARTS)].par_iter().map(refined).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let starts = &grid[..grid.len().min(STARTS)];
+    let (_, low, high) = parallel::map(starts, &refined).into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let states = case.problem.shape.dstate;
     let (lows, highs) = (numbers::near(low.exp(), 1e-2, states), numbers::near(high.exp(), 1e-2, states));
     for low in &lows {

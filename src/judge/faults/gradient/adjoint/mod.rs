@@ -16,11 +16,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use self::stored::{accumulate, store};
 use super::variant::{Over, Variant};
 use crate::formula::Form;
+use crate::parallel;
 use crate::problem::{OutputGradients, Problem};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::{Gradients, InputType, Named};
@@ -79,7 +79,8 @@ pub fn sums_with(
     for some in channels.chunks(64) {
         let names = &scope.names;
         let channel = |&at| Channel { variant, problem, given, at, names, known }.shares(scope.state);
-        let shares: Vec<Vec<Share>> = some.par_iter().with_min_len(8).map(channel).collect();
+        let parts: Vec<&[(usize, usize)]> = some.chunks(8).collect();
+        let shares: Vec<Vec<Share>> = parallel::flat_map(&parts, &|some| some.iter().map(channel).collect());
         for (name, start, values) in shares.into_iter().flatten() {
             let Some(sum) = sums.get_mut(name) else { continue };
             let is_of_group = matches!(name, B | C) && !is_summed(problem, name);

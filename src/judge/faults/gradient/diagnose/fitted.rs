@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::super::adjoint;
 use super::super::catalogue::{self, Fault, SCAN};
 use super::super::variant::Variant;
@@ -11,6 +9,7 @@ use super::super::{sums, terms};
 use super::{Case, EXPONENT, Look, Model, NAMED, NOTICED, PAIRS, PLACE_SCALED, STEPS, TELLING};
 use crate::formula::Transition;
 use crate::judge::diagnose::NEEDED;
+use crate::parallel;
 use crate::results::Diagnosis;
 
 impl Look<'_> {
@@ -32,13 +31,10 @@ impl Look<'_> {
         let Case { form, problem, .. } = *self.case;
         let touching = catalogue::PARTS.iter();
         let touching = touching.filter(|part| {
-            self.case.work.asks(part.name)
-                && part.touches.contains(&self.name)
-                && part.applies(form, problem)
+            self.case.work.asks(part.name) && part.touches.contains(&self.name) && part.applies(form, problem)
         });
         let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
-        let mut found: Vec<Diagnosis> =
-            touching.into_par_iter().filter_map(|part| self.part_scaled(part)).collect();
+        let mut found: Vec<Diagnosis> = parallel::filter_map(&touching, &|part| self.part_scaled(part));
         found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
         found
     }

@@ -3,13 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::super::catalogue::{self, Fault};
 use super::super::structure;
 use super::{Case, Fit, KNOWN, Look, Model, OF_NOTHING, PLACES, SINGLES, TELLING};
 use crate::judge::ulp::Format;
+use crate::parallel;
 use crate::problem::Shape;
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
@@ -80,7 +79,7 @@ impl<'a> Look<'a> {
                 && fault.applies(self.case.form, self.case.problem)
         });
         let some: Vec<&'static Fault> = touching.take(effort / self.cost()).collect();
-        some.into_par_iter().map(|fault| self.looked_at(vec![fault])).collect()
+        parallel::map(&some, &|fault| self.looked_at(vec![*fault]))
     }
 
     pub(super) fn looked_at(&self, faults: Vec<&'static Fault>) -> Model {

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
-
 use super::super::catalogue::Fault;
 use super::super::structure;
 use super::{ALIKE, ELEMENTS, Fit, LIKELY, Look, Model, TELLING, TOGETHER, TOGETHER_OF_FEW};
 use crate::judge::diagnose::NEEDED;
+use crate::parallel;
 
 impl Look<'_> {
     /// Pairs that explain the gradient. Those with what explains others come first, then those whose members remove most of the
@@ -59,7 +58,7 @@ impl Look<'_> {
             let [both, a, b] = [faults.clone(), vec![faults[0]], vec![faults[1]]].map(whole);
             is_needed(both.fit, a.fit, b.fit).then_some(both)
         };
-        pairs.par_iter().filter_map(explains).collect()
+        parallel::filter_map(&pairs, &explains)
     }
 
     /// Pairs whose effects on their own add up or multiply to what is found, the best first: almost all do where they are in
@@ -75,7 +74,7 @@ impl Look<'_> {
         let (got, want) = (at(got), at(&want.values));
         let count = ranked.len().min(if len < 4 * TELLING { TOGETHER_OF_FEW } else { TOGETHER });
         let of = |model: &&Model| -> Vec<f64> { some.iter().map(|&i| model.values[i] / unit(i)).collect() };
-        let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
+        let all: Vec<Vec<f64>> = parallel::map(&ranked[..count], &of);
         let score = |(a, b): (usize, usize)| {
             let (mut sum, mut product) = (0.0, 0.0);
             for (i, (&got, &want)) in got.iter().zip(&want).enumerate() {
@@ -87,13 +86,11 @@ impl Look<'_> {
             }
             f64::min(sum, product)
         };
-        let pairs: Vec<(usize, usize)> =
-            (0..count).flat_map(|second| (0..second).map(move |first| (first, second))).collect();
-        let mut scored: Vec<(f64, (usize, usize))> = pairs
-            .par_iter()
-            .map(|&pair| (score(pair), pair))
-            .filter(|(score, _)| score.is_finite())
-            .collect();
+        let scored = parallel::each(count, &|second| {
+            let pairs = (0..second).map(|first| (score((first, second)), (first, second)));
+            pairs.filter(|(score, _)| score.is_finite()).collect::<Vec<_>>()
+        });
+        let mut scored = scored.concat();
         scored.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         scored.truncate(LIKELY);
         scored.into_iter().map(|(_, pair)| pair).collect()

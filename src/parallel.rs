@@ -1,0 +1,77 @@
+//! Loops over all threads. What they take of rayon is compiled here, once: its own iterators are compiled again for every loop.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+fn run(count: usize, task: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(task);
+}
+
+/// All that a task gives for the indices below `count`, in their order.
+fn gather<T: Send>(count: usize, task: &(dyn Fn(usize) -> Vec<T> + Sync)) -> Vec<T> {
+    let mut slots = Vec::with_capacity(count);
+    slots.resize_with(count, || Mutex::new(Vec::new()));
+    run(count, &|at| {
+        let found = task(at);
+        if let Ok(mut slot) = slots[at].lock() {
+            *slot = found;
+        }
+    });
+    let mut all = Vec::with_capacity(count);
+    for slot in slots {
+        all.append(&mut slot.into_inner().unwrap_or_default());
+    }
+    all
+}
+
+/// What a task gives for each index below `count`.
+pub fn each<T: Send>(count: usize, task: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    gather(count, &|at| vec![task(at)])
+}
+
+/// The same, or an error: what has not begun when there is one is left out.
+pub fn try_each<T: Send, E: Send>(
+    count: usize,
+    task: &(dyn Fn(usize) -> Result<T, E> + Sync),
+) -> Result<Vec<T>, E> {
+    let (has_failed, failed) = (AtomicBool::new(false), Mutex::new(None));
+    let done = gather(count, &|at| {
+        if has_failed.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        match task(at) {
+            Ok(done) => vec![done],
+            Err(error) => {
+                has_failed.store(true, Ordering::Relaxed);
+                if let Ok(mut failed) = failed.lock() {
+                    failed.get_or_insert(error);
+                }
+                Vec::new()
+            }
+        }
+    });
+    failed.into_inner().unwrap_or_default().map_or(Ok(done), Err)
+}
+
+/// What a task makes of each of these.
+pub fn map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> T + Sync)) -> Vec<T> {
+    gather(all.len(), &|at| vec![task(&all[at])])
+}
+
+/// The same, where it makes something of it.
+pub fn filter_map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> Option<T> + Sync)) -> Vec<T> {
+    gather(all.len(), &|at| task(&all[at]).map_or(Vec::new(), |found| vec![found]))
+}
+
+/// The same, where it makes any number of things of it.
+pub fn flat_map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> Vec<T> + Sync)) -> Vec<T> {
+    gather(all.len(), &|at| task(&all[at]))
+}
+
+/// Those of which a task says so.
+pub fn filter<A: Send + Sync>(all: Vec<A>, task: &(dyn Fn(&A) -> bool + Sync)) -> Vec<A> {
+    let stays = map(&all, task);
+    all.into_iter().zip(stays).filter_map(|(one, stays)| stays.then_some(one)).collect()
+}
