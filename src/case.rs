@@ -89,7 +89,8 @@ pub fn diagnose_gradients(
     let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
     let got = widened(got);
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
-    let case = faults::gradient::Case { form: *form, problem, given, got: &got, want: &want, bounds: &bounds, work };
+    let case =
+        faults::gradient::Case { form: *form, problem, given, got: &got, want: &want, bounds: &bounds, work };
     for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
         tensors[name].diagnosis = diagnosis;
     }

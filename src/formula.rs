@@ -6,6 +6,7 @@
 //! path and the kernels each have their own, written without this one, so that a mistake in any of them shows.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,10 @@ impl Formula {
         self.b_bar[0]
     }
 
+    const fn reads_now_alone(&self) -> bool {
+        self.b_bar[1].is_empty() && self.b_bar[2].is_empty()
+    }
+
     fn functions(&self) -> impl Iterator<Item = Function> {
         self.b_bar.into_iter().flatten().map(|term| term.of)
     }
@@ -282,10 +287,14 @@ impl Form {
     }
 
     /// The formula, by φ-functions (spec.md §2).
-    pub fn formula(self) -> Formula {
+    pub const fn formula(self) -> Formula {
         use Transition::{Exponential, Quotient};
-        let formula = |a_bar, b_bar| Formula { a_bar, b_bar, bidirectional: false };
-        let causal = |a_bar, now| formula(a_bar, [now, &[], &[]]);
+        const fn formula(a_bar: Transition, b_bar: [&'static [Term]; 3]) -> Formula {
+            Formula { a_bar, b_bar, bidirectional: false }
+        }
+        const fn causal(a_bar: Transition, now: &'static [Term]) -> Formula {
+            formula(a_bar, [now, &[], &[]])
+        }
         let tustin = Quotient(F::HALF);
         match self {
             Form::Method(method) => match method {
@@ -318,6 +327,50 @@ impl Method {
     /// Whether the scan runs in both directions and averages.
     pub fn is_bidirectional(self) -> bool {
         Form::from(self).is_bidirectional()
+    }
+}
+
+/// A form that reads u_l alone. The truth and the bounds of gradients sum no other terms, and of another form would agree on the
+/// same wrong numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadsNow(Form);
+
+/// A form without gradients.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "gradients are asked for of {0}, which reads u_{{l−1}} or u_{{l+1}}, expected a form that reads u_l alone \
+     (hint: its outputs can be judged)"
+)]
+pub struct ReadsNeighbours(pub Form);
+
+const _: () = {
+    let mut i = 0;
+    while i < Method::ALL.len() {
+        let formula = Form::Method(Method::ALL[i]).formula();
+        assert!(formula.reads_now_alone(), "a method reads more than u_l, of which no gradient is computed");
+        i += 1;
+    }
+};
+
+impl From<Method> for ReadsNow {
+    fn from(method: Method) -> Self {
+        ReadsNow(method.into())
+    }
+}
+
+impl TryFrom<Form> for ReadsNow {
+    type Error = ReadsNeighbours;
+
+    fn try_from(form: Form) -> Result<Self, ReadsNeighbours> {
+        if form.formula().reads_now_alone() { Ok(ReadsNow(form)) } else { Err(ReadsNeighbours(form)) }
+    }
+}
+
+impl Deref for ReadsNow {
+    type Target = Form;
+
+    fn deref(&self) -> &Form {
+        &self.0
     }
 }
 

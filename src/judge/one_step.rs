@@ -8,7 +8,6 @@ use super::faults::gradient::{self as faults, Case};
 use super::lost_digits;
 use super::ulp::Format;
 use super::verdict::{Distance, Element};
-use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
 use crate::results::Diagnosis;
@@ -63,7 +62,7 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
         return found;
     }
     let Pass { form, problem, given, .. } = *pass;
-    let case = Case { form, problem, given, got, want, bounds: &bounds, work: &Work::default() };
+    let case = Case { form: *form, problem, given, got, want, bounds: &bounds, work: &Work::default() };
     for (name, models) in faults::diagnose(&case, &wrong) {
         let of_coefficients = |model: &Diagnosis| !OF_THE_SCAN.iter().any(|part| model.name.contains(part));
         found.insert(name, models.into_iter().filter(of_coefficients).collect());
@@ -74,8 +73,8 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
             models.insert(0, Diagnosis { name: model.to_owned(), what: what.to_owned(), residual });
         }
     };
-    for other in Method::ALL.into_iter().filter(|&other| form != Form::Method(other)) {
-        let model = gradient::bounds(Pass { form: Form::Method(other), ..*pass });
+    for other in Method::ALL.into_iter().filter(|&other| *form != other) {
+        let model = gradient::bounds(Pass { form: other.into(), ..*pass });
         // What is right has to be that method's, too.
         let fits = got.map(|name, _| fit(judged, name, &model));
         if fits.values().all(Option::is_some) {

@@ -8,7 +8,6 @@ use super::number::ball::{Ball, Enclosure};
 use super::number::elementary::{exp_by_doubling, log_of_one_plus, phi_by_doubling};
 use super::number::scalar::Real;
 use super::number::wide::Wide;
-use crate::formula::Form;
 use crate::scalar_function::{ScalarFunction, StepPart};
 
 /// The largest argument for which 237 bits leave enough of an exponential.
@@ -34,7 +33,7 @@ pub fn value(function: ScalarFunction, x: f32) -> Option<[f64; 2]> {
     let turn = || exp_by_doubling(&Ball::exact(Complex::new(Wide::zero(), Wide::from(x))));
     let rules = Rules::<Ball<Wide>>::bounded();
     if let Some((method, part)) = function.step_part() {
-        let step = (rules.step)(Form::from(method), &Ball::one(), &z)?;
+        let step = (rules.step)(method.into(), &Ball::one(), &z)?;
         let [by_delta, by_a] = step.b_bar_by;
         let [_, slope] = step.a_bar_by;
         return parts(match part {

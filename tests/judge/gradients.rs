@@ -1,21 +1,22 @@
 //! The bounds on gradients: their values are the truth's, and what a plain f32 backward pass returns is within them.
 
-use holdfast::formula::{Form, Fraction};
+use holdfast::formula::{Form, Fraction, ReadsNow};
 use holdfast::judge::budget::gradient::{GradientBudget, Pass, bounds};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, OutputGradients, Problem, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::promise::derivatives::{Units, production};
-use holdfast::tensor::{GradientName, Gradients};
+use holdfast::tensor::{GradientName, Gradients, TensorName};
 use holdfast::truth::gradient::adjoint::Scan;
 use holdfast::truth::gradient::number::Number;
 use holdfast::truth::gradient::rules::Rules;
 use holdfast::truth::gradient::solve;
 use holdfast::truth::gradient::step::{Functions, Step};
+use holdfast::truth::scan;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use rstest::rstest;
 
+use crate::cases::each;
 use crate::support::problems::{Layout, generator, layouts};
 
 /// A number in f32, real ones with an imaginary part of 0.
@@ -89,7 +90,7 @@ impl Single {
     }
 }
 
-fn step(form: Form, delta: &Single, a: &Single) -> Option<Step<Single>> {
+fn step(form: ReadsNow, delta: &Single, a: &Single) -> Option<Step<Single>> {
     let one = Single::one();
     let z = a.scaled(delta);
     let exp = z.exp();
@@ -111,7 +112,7 @@ fn step(form: Form, delta: &Single, a: &Single) -> Option<Step<Single>> {
     }
     let formula = form.formula();
     let resolvent = formula.pole().map_or(one, |alpha| one.over(one.minus(&z.ratio(alpha))));
-    Some(Functions { delta: *delta, a: *a, z, phis, resolvent }.step(&formula))
+    Some(Functions { delta: *delta, a: *a, z, phis, resolvent }.step(form))
 }
 
 /// A plain backward pass in f32.
@@ -155,7 +156,7 @@ fn computed(
     given: &OutputGradients,
     like: &Gradients<f64>,
 ) -> Gradients<f64> {
-    let scan = Scan { problem, form: Form::Method(method), given };
+    let scan = Scan { problem, form: method.into(), given };
     let channels: Vec<_> = problem.channels().collect();
     let sums = scan.sums(&plain(), &channels).expect("every step is finite");
     like.map(|name, tensor| {
@@ -210,49 +211,81 @@ fn the_kernels_count_is_what_is_allowed() {
 }
 
 /// The theorem of the quick route needs q within 2⁻²⁷ of the worst case.
-#[rstest]
-fn values_are_the_truth(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
-    let method = Method::ALL[method];
-    let mut rng = generator("values_are_the_truth");
-    let mut largest = 0.0f64;
-    for layout in layouts(Shape { batch: 2, dim: 4, dstate: 3, seqlen: 7, groups: 2 }) {
-        let (problem, given) = random(&layout, &mut rng);
-        let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
-        let budget = of_framework(method, &problem, &given);
-        for (name, want) in truth.tensors.iter() {
-            let bounds = &budget.tensors[name];
-            assert_eq!(bounds.value.len(), want.values.len(), "{name}");
-            for (i, (&q, &want_value)) in bounds.value.iter().zip(&want.values).enumerate() {
-                let radius = bounds.worst_case[i / want.width] / f64::from(1 << 27);
-                largest = largest.max((q - want_value).abs() / radius);
-                assert!(
-                    (q - want_value).abs() <= radius,
-                    "{method} {name}[{i}] of {layout:?}: {q:e}, {want_value:e}"
-                );
-            }
-        }
-    }
-    println!("{method}: |q − w|/r {largest:.3}");
-}
-
-#[rstest]
-fn a_plain_backward_pass_is_within(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
-    let method = Method::ALL[method];
-    let mut rng = generator("a_plain_backward_pass_is_within");
-    for (batch, dim, dstate, seqlen, groups) in [(2, 4, 3, 7, 2), (2, 2, 9, 60, 1)] {
-        for layout in layouts(Shape { batch, dim, dstate, seqlen, groups }) {
+#[test]
+fn values_are_the_truth() {
+    each([0, 1, 2, 3, 4, 5], |method: usize| {
+        let method = Method::ALL[method];
+        let mut rng = generator("values_are_the_truth");
+        let mut largest = 0.0f64;
+        for layout in layouts(Shape { batch: 2, dim: 4, dstate: 3, seqlen: 7, groups: 2 }) {
             let (problem, given) = random(&layout, &mut rng);
             let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
             let budget = of_framework(method, &problem, &given);
-            let got = computed(method, &problem, &given, &truth.tensors);
-            let shares = shares(&got, &truth.tensors, &budget);
-            let shown: Vec<String> = shares.iter().map(|(n, s, w)| format!("{n} {s:.2} {w:.3}")).collect();
-            if layout.input == InputType::F32 {
-                println!("{method} {layout:?}: {}", shown.join(", "));
-            }
-            for (name, share, _) in shares {
-                assert!(share <= 1.0, "{method} {name} of {layout:?}: {share}");
+            for (name, want) in truth.tensors.iter() {
+                let bounds = &budget.tensors[name];
+                assert_eq!(bounds.value.len(), want.values.len(), "{name}");
+                for (i, (&q, &want_value)) in bounds.value.iter().zip(&want.values).enumerate() {
+                    let radius = bounds.worst_case[i / want.width] / f64::from(1 << 27);
+                    largest = largest.max((q - want_value).abs() / radius);
+                    assert!(
+                        (q - want_value).abs() <= radius,
+                        "{method} {name}[{i}] of {layout:?}: {q:e}, {want_value:e}"
+                    );
+                }
             }
         }
+        println!("{method}: |q − w|/r {largest:.3}");
+    });
+}
+
+#[test]
+fn a_plain_backward_pass_is_within() {
+    each([0, 1, 2, 3, 4, 5], |method: usize| {
+        let method = Method::ALL[method];
+        let mut rng = generator("a_plain_backward_pass_is_within");
+        for (batch, dim, dstate, seqlen, groups) in [(2, 4, 3, 7, 2), (1, 2, 5, 32, 1)] {
+            for layout in layouts(Shape { batch, dim, dstate, seqlen, groups }) {
+                let (problem, given) = random(&layout, &mut rng);
+                let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
+                let budget = of_framework(method, &problem, &given);
+                let got = computed(method, &problem, &given, &truth.tensors);
+                let shares = shares(&got, &truth.tensors, &budget);
+                let shown: Vec<String> =
+                    shares.iter().map(|(n, s, w)| format!("{n} {s:.2} {w:.3}")).collect();
+                if layout.input == InputType::F32 {
+                    println!("{method} {layout:?}: {}", shown.join(", "));
+                }
+                for (name, share, _) in shares {
+                    assert!(share <= 1.0, "{method} {name} of {layout:?}: {share}");
+                }
+            }
+        }
+    });
+}
+
+/// What the scan itself makes of u_l = 1 alone is the gradient by u_l: a form that reads its neighbours has more terms than are bounded.
+#[test]
+fn a_form_that_reads_neighbours_has_no_bounds() {
+    let mut problem = Layout::plain(1, 1, 2, 4).random(&mut generator("reads_neighbours"));
+    (problem.u, problem.judged_channels) = (vec![0.0; 4], vec![(0, 0)]);
+    let given = OutputGradients { dout: vec![1.0, -0.5, 0.25, 2.0], dlast_state: None };
+    let mut refused = Vec::new();
+    for form in Form::all() {
+        let Ok(reads_now) = ReadsNow::try_from(form) else {
+            refused.push(form.name());
+            continue;
+        };
+        let pass = Pass { form: reads_now, problem: &problem, given: &given, contract: &Contract::FRAMEWORK };
+        let budget = bounds(pass).tensors;
+        let of_u = &budget[GradientName::U];
+        for (l, (found, worst)) in of_u.value.iter().zip(&of_u.worst_case).enumerate() {
+            let mut unit = problem.clone();
+            unit.u[l] = 1.0;
+            let truth = scan::solve(&unit, &[form]).expect("certified").remove(0);
+            let out = &truth.tensors[TensorName::Out].values;
+            let want: f64 = out.iter().zip(&given.dout).map(|(y, &dout)| y * f64::from(dout)).sum();
+            assert!((found - want).abs() <= worst / f64::from(1 << 27), "{form} by u[{l}]: {found}, {want}");
+        }
     }
+    assert_eq!(refused, ["foh-textbook", "bilinear-averaged", "exp-trapezoidal", "foh-causal"]);
 }

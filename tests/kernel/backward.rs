@@ -6,7 +6,6 @@
 
 use std::f64::consts::PI;
 
-use holdfast::formula::Form;
 use holdfast::kernel::{Backend, CpuBackend, Derivatives, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, OutputGradients, Problem, Shape, Weights};
@@ -303,7 +302,7 @@ fn elements(rng: &mut ChaCha8Rng, weights: Weights, count: usize) -> Coefficient
 /// The truth of ∂Ā/∂A, h, ∂h/∂Δ and ∂h/∂A of one element, in 237 bits with a proven error.
 fn exact_derivatives<T: Exponent>(method: Method, delta: f32, a: &[f32]) -> [Complex64; 4] {
     let rules = Rules::<Ball<T>>::bounded();
-    let step = (rules.step)(Form::Method(method), &Number::given(&[delta]), &Number::given(a));
+    let step = (rules.step)(method.into(), &Number::given(&[delta]), &Number::given(a));
     let step = step.expect("no pole here");
     let value = |x: &Ball<T>| {
         let part = |i: usize| Real::to_nearest_f64(&Entry::part(&x.mid, i));

@@ -1,12 +1,14 @@
 //! Promises of the gradients' truth on its own: the adjoint is the derivative in every direction, and the places where no
 //! precision settles a value.
 
+use holdfast::formula::{Form, ReadsNow, Textbook};
 use holdfast::hexfloat;
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
 use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+use holdfast::tensor::TensorName::Out;
 use holdfast::truth::certify::{REQUIRED_OF_TWO_DOUBLES, settle};
 use holdfast::truth::exact::rational;
 use holdfast::truth::gradient::adjoint::Scan;
@@ -19,6 +21,7 @@ use holdfast::truth::number::double_double::DoubleDouble;
 use holdfast::truth::number::elementary::Exponent;
 use holdfast::truth::number::scalar::Real;
 use holdfast::truth::number::wide::Wide;
+use holdfast::truth::scan;
 use nalgebra::Complex;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -72,7 +75,7 @@ fn adjoint_is_the_derivative_along_every_axis(#[values(0, 1, 2, 3, 4, 5)] method
                     let mut axis = vec![0.0; tensor.values.len()];
                     axis[i] = 1.0;
                     let along: Direction = [(name, axis)].into_iter().collect();
-                    let want = derivative(&problem, &given, method, &along).to_nearest_f64();
+                    let want = derivative(&problem, &given, method.into(), &along).to_nearest_f64();
                     let place = tensor.index(i);
                     let (found, want) = (hexfloat::f64(value), hexfloat::f64(want + 0.0));
                     assert_eq!(found, want, "{method}, {name} at {place:?} of {layout:?}");
@@ -100,9 +103,45 @@ fn products_with_a_direction_agree(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
                 size += (gradient * v).abs();
             }
         }
-        let error = (product - derivative(&problem, &given, method, &along)).to_nearest_f64().abs();
+        let error = (product - derivative(&problem, &given, method.into(), &along)).to_nearest_f64().abs();
         assert!(size > 0.01 && error <= size * f64::EPSILON / 2.0, "{method}, {layout:?}: {error:e}");
     }
+}
+
+/// An output is linear in the inputs, so that the gradient by u_l is what the scan itself makes of u_l = 1 alone. The terms at
+/// position l are not all of it where a form reads its neighbours, and the routes would agree on what is missing.
+#[test]
+fn a_form_that_reads_neighbours_has_no_gradient() {
+    let (silent, given) = (channel(&[-1.5, -0.5], &[0.5, 0.25, 0.75], &[0.0; 3]), seen(&[1.0, -0.5, 0.25]));
+    let mut refused = Vec::new();
+    for form in Form::all() {
+        let Ok(reads_now) = ReadsNow::try_from(form) else {
+            refused.push(form.name());
+            continue;
+        };
+        let adjoint = Scan { problem: &silent, form: reads_now, given: &given };
+        let literal = adjoint.sums(&Rules::<Wide>::literal(), &[(0, 0)]).expect("steps");
+        let bounded = adjoint.sums(&Rules::<Ball<Wide>>::bounded(), &[(0, 0)]).expect("steps");
+        for l in 0..3 {
+            let mut unit = silent.clone();
+            unit.u[l] = 1.0;
+            let out = scan::solve(&unit, &[form]).expect("certified").remove(0).tensors[Out].values.clone();
+            let want: f64 = out.iter().zip(&given.dout).map(|(y, &dout)| y * f64::from(dout)).sum();
+            let moves = unit.u.iter().copied().map(f64::from).collect();
+            let along: Direction = [(U, moves)].into_iter().collect();
+            let found = [literal[U][l], bounded[U][l].mid, derivative(&silent, &given, reads_now, &along)];
+            for found in found.map(|found| found.to_nearest_f64()) {
+                assert!((found - want).abs() <= 1e-15, "{form} by u[{l}]: {found}, {want}");
+            }
+        }
+    }
+    assert_eq!(refused, ["foh-textbook", "bilinear-averaged", "exp-trapezoidal", "foh-causal"]);
+    let error = ReadsNow::try_from(Form::from(Textbook::FohCausal)).expect_err("refused");
+    assert_eq!(
+        error.to_string(),
+        "gradients are asked for of foh-causal, which reads u_{l−1} or u_{l+1}, expected a form that reads u_l alone \
+         (hint: its outputs can be judged)"
+    );
 }
 
 /// One channel of real, constant weights.
@@ -314,7 +353,7 @@ fn what_two_doubles_cannot_hold_takes_more_bits() {
     let given = seen(&[0.0, 1.0]);
     let along: Direction = [(U, vec![1.0, 0.0])].into_iter().collect();
     for truth in solve(&problem, &given, &[Method::Zoh, Method::Poly]).expect("certified") {
-        let want = derivative(&problem, &given, truth.method, &along).to_nearest_f64();
+        let want = derivative(&problem, &given, truth.method.into(), &along).to_nearest_f64();
         assert!(want < 0.0 && want > -1e-318);
         assert_eq!(values(&truth, U)[0], want, "{}", truth.method);
         assert_eq!(truth.certificate.bits, Wide::BITS);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::number::Number;
 use super::rules::Rules;
 use super::step::Step;
-use crate::formula::{Form, Fraction};
+use crate::formula::{Fraction, ReadsNow};
 use crate::problem::{Operand, OutputGradients, Problem};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::Named;
@@ -23,7 +23,7 @@ const CHANNELS_AT_ONCE: usize = 16;
 #[derive(Clone, Copy)]
 pub struct Scan<'p> {
     pub problem: &'p Problem,
-    pub form: Form,
+    pub form: ReadsNow,
     pub given: &'p OutputGradients,
 }
 

@@ -6,8 +6,7 @@ use nalgebra::Complex;
 use num_traits::{One, Zero};
 
 use super::rules::Rules;
-use crate::formula::Form;
-use crate::method::Method;
+use crate::formula::ReadsNow;
 use crate::problem::{OutputGradients, Problem, Weights};
 use crate::tensor::{GradientName, Named};
 use crate::truth::number::elementary::{Exponent, exp_by_halving, softplus_by_halley};
@@ -43,11 +42,11 @@ impl<T: Exponent> Moving<T> {
     }
 }
 
-/// ⟨dout, J v⟩ + Re⟨dlast_state, J v⟩ for the Jacobian J of a method's scan and the direction v. Nothing is certified.
-pub fn derivative(problem: &Problem, given: &OutputGradients, method: Method, along: &Direction) -> Wide {
+/// ⟨dout, J v⟩ + Re⟨dlast_state, J v⟩ for the Jacobian J of a form's scan and the direction v. Nothing is certified.
+pub fn derivative(problem: &Problem, given: &OutputGradients, form: ReadsNow, along: &Direction) -> Wide {
     let of = |channel| match problem.weights {
-        Weights::Real => by_channel::<Wide>(problem, given, method, along, channel),
-        Weights::Complex => by_channel::<Complex<Wide>>(problem, given, method, along, channel),
+        Weights::Real => by_channel::<Wide>(problem, given, form, along, channel),
+        Weights::Complex => by_channel::<Complex<Wide>>(problem, given, form, along, channel),
     };
     problem.channels().map(of).fold(Wide::zero(), |sum, share| sum + share)
 }
@@ -55,7 +54,7 @@ pub fn derivative(problem: &Problem, given: &OutputGradients, method: Method, al
 fn by_channel<T: Exponent<Part = Wide>>(
     p: &Problem,
     given: &OutputGradients,
-    method: Method,
+    form: ReadsNow,
     along: &Direction,
     at: (usize, usize),
 ) -> Wide {
@@ -106,7 +105,7 @@ fn by_channel<T: Exponent<Part = Wide>>(
         let c = |l| weight(C, &p.c, p.operand_index(p.c_operand, at, n, l));
         let step = |l: usize| {
             let delta = deltas[l];
-            let step = (Rules::<T>::literal().step)(Form::Method(method), &delta.value, &a.value);
+            let step = (Rules::<T>::literal().step)(form, &delta.value, &a.value);
             let step = step.expect("no literal step of a number fails");
             let moved = |value: T, by: [T; 2]| Moving { value, by: by[0].scale(delta.by) + by[1] * a.by };
             let forcing = moved(step.b_bar, step.b_bar_by)
@@ -127,7 +126,7 @@ fn by_channel<T: Exponent<Part = Wide>>(
         let state = p.state_index(at, n);
         let initial = p.initial_state.as_ref().map(|values| weight(InitialState, values, state));
         let last = (0..len).fold(initial.unwrap_or(Moving::zero()), |x, l| visit(l, x));
-        if method.is_bidirectional() {
+        if form.is_bidirectional() {
             (0..len).rev().fold(Moving::zero(), |x, l| visit(l, x));
         }
         if let Some(values) = &given.dlast_state {
@@ -135,7 +134,7 @@ fn by_channel<T: Exponent<Part = Wide>>(
             loss = parts.fold(loss, |sum, part| sum + part);
         }
     }
-    let factor = p.output_factor() / if method.is_bidirectional() { 2.0 } else { 1.0 };
+    let factor = p.output_factor() / if form.is_bidirectional() { 2.0 } else { 1.0 };
     let factor = Moving { value: Wide::exact(factor), by: Wide::zero() };
     let skip = optional(D, &p.d);
     for l in 0..len {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::climb::{Climb, WIDEST};
 use super::number::Number;
 use super::rules::{ROUTES, Rules};
-use crate::formula::Form;
+use crate::formula::ReadsNow;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::tensor::{Named, StepName};
@@ -35,7 +35,7 @@ const NAMES: usize = StepName::ALL.len();
 /// As [`crate::truth::coefficient::solve`]'s.
 pub fn solve(method: Method, problem: &CoefficientProblem) -> Result<StepTruth, TruthError> {
     validate_elements(problem)?;
-    let form = Form::Method(method);
+    let form = ReadsNow::from(method);
     let elements: Vec<Element> = (0..problem.delta.len())
         .into_par_iter()
         .map(|i| {
@@ -63,7 +63,7 @@ pub fn solve(method: Method, problem: &CoefficientProblem) -> Result<StepTruth, 
 
 /// One (Δ, A), with what is settled of it and what is not.
 struct Element<'p> {
-    form: Form,
+    form: ReadsNow,
     i: usize,
     delta: f32,
     a: &'p [f32],
@@ -74,7 +74,7 @@ struct Element<'p> {
 }
 
 impl<'p> Element<'p> {
-    fn new(form: Form, problem: &'p CoefficientProblem, i: usize) -> Self {
+    fn new(form: ReadsNow, problem: &'p CoefficientProblem, i: usize) -> Self {
         let width = problem.weights.width();
         let parts = |name| (0..width).map(move |part| (name, part, Doubt::Floor));
         Element {

@@ -53,7 +53,6 @@ use super::number::ball::Ball;
 use super::number::elementary::Exponent;
 use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
-use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::{Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::{GradientName, Gradients, Named};
@@ -109,7 +108,7 @@ fn solve_method(
     given: &OutputGradients,
     method: Method,
 ) -> Result<GradientTruth, TruthError> {
-    let scan = Scan { problem, form: Form::Method(method), given };
+    let scan = Scan { problem, form: method.into(), given };
     let stood_in = match problem.weights {
         Weights::Real => scan.check_steps::<Wide>()?,
         Weights::Complex => scan.check_steps::<Complex<Wide>>()?,

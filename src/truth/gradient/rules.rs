@@ -11,7 +11,7 @@ use super::dual::Dual;
 use super::known::{Known, Live};
 use super::number::Number;
 use super::step::{Functions, Phis, Step, last_phi};
-use crate::formula::{Form, Fraction};
+use crate::formula::{Fraction, ReadsNow};
 use crate::truth::dense::expm;
 use crate::truth::dense::floor::{self, BoundedMatrix};
 use crate::truth::literal::{self, Ingredients, Quantity};
@@ -29,7 +29,7 @@ pub struct Rules<V: Number> {
     /// z·sigmoid(z) and its derivative.
     pub gate: fn(&V::Real) -> [V::Real; 2],
     /// The step of a form at (Δ, A); none where it cannot be computed.
-    pub step: fn(Form, &V::Real, &V) -> Option<Step<V>>,
+    pub step: fn(ReadsNow, &V::Real, &V) -> Option<Step<V>>,
 }
 
 /// Names of the two routes, for certificates.
@@ -126,7 +126,7 @@ impl Rules<Live> {
                 // A power series with real terms, as are the resolvent's.
                 let series = Live::REAL.plus(&z);
                 let given = Functions { delta: *delta, a: *a, z, phis: [series; 5], resolvent: series };
-                Some(given.step(&form.formula()))
+                Some(given.step(form))
             },
         }
     }
@@ -152,7 +152,7 @@ impl Rules<Known> {
                 let alpha = formula.pole().unwrap_or(Fraction(0, 1));
                 let resolvent = Known::one().minus(&z.ratio(alpha)).inverse();
                 let phis = [phi(0), phi(1), phi(2), phi(3), phi(4)];
-                Some(Functions { delta: delta.clone(), a: a.clone(), z, phis, resolvent }.step(&formula))
+                Some(Functions { delta: delta.clone(), a: a.clone(), z, phis, resolvent }.step(form))
             },
         }
     }
@@ -204,7 +204,7 @@ fn bounded_gate<R: Real>(z: &Ball<R>, exp: impl Fn(&Ball<R>) -> Ball<R>) -> [Bal
 type Left<T> = Option<[Dual<T>; 3]>;
 
 fn literal_step<T: Entry>(
-    form: Form,
+    form: ReadsNow,
     delta: &T::Part,
     a: &T,
     exp: T,
@@ -223,7 +223,7 @@ fn literal_step<T: Entry>(
         };
     }
     let with = Ingredients { a: &a, b: &one, delta: &delta, z: &z, exp: &exp, integrals: &integrals };
-    let [a_bar, b_bar, ..] = literal::panels(form, &with)?;
+    let [a_bar, b_bar, ..] = literal::panels(*form, &with)?;
     let (a_bar, b_bar) = (a_bar?, b_bar?);
     Some(Step { a_bar: a_bar.value, a_bar_by: a_bar.slopes, b_bar: b_bar.value, b_bar_by: b_bar.slopes })
 }
@@ -255,7 +255,7 @@ fn series_terms(exponent: i64, bits: u32) -> usize {
 }
 
 fn bounded_step<T: Entry>(
-    form: Form,
+    form: ReadsNow,
     delta: &Ball<T::Part>,
     a: &Ball<T>,
     phis: impl Fn(&Ball<T>, usize) -> Phis<Ball<T>>,
@@ -268,7 +268,7 @@ fn bounded_step<T: Entry>(
     };
     let none = || std::array::from_fn(|_| Ball::zero());
     let phis = last_phi(&formula).map_or_else(none, |last| phis(&z, last));
-    Some(Functions { delta: delta.clone(), a: a.clone(), z, phis, resolvent }.step(&formula))
+    Some(Functions { delta: delta.clone(), a: a.clone(), z, phis, resolvent }.step(form))
 }
 
 /// φₖ of the last k by a series at z/2ʲ, where |z/2ʲ| ≤ 2^`reduced` and j ≥ 1; the others from it by φₖ = 1/k! + z φₖ₊₁, and

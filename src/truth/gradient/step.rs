@@ -9,7 +9,7 @@
 
 use super::number::Number;
 use crate::formula::Function::{self, Phi, Power, Resolvent};
-use crate::formula::{Formula, Fraction, Transition};
+use crate::formula::{Formula, Fraction, ReadsNow, Transition};
 
 /// Ā and the B̄ of B = 1, each with its derivatives by Δ and by A.
 #[derive(Clone, Debug)]
@@ -101,8 +101,8 @@ impl<V: Number> Functions<V> {
         }
     }
 
-    /// The step of a form that reads u_l alone.
-    pub fn step(&self, formula: &Formula) -> Step<V> {
+    pub fn step(&self, form: ReadsNow) -> Step<V> {
+        let formula = form.formula();
         let [a_bar, slope] = self.transition(formula.a_bar);
         let a_bar_by = [slope.times(&self.a), slope.scaled(&self.delta)];
         let delta = |p: i32| (0..p).fold(V::Real::one(), |power, _| power.times(&self.delta));

@@ -76,7 +76,7 @@ use rayon::prelude::*;
 use self::channel::{Channel, Shares};
 use self::total::{Finish, Total};
 use super::Bounds;
-use crate::formula::Form;
+use crate::formula::ReadsNow;
 use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape};
 use crate::promise::Contract;
 use crate::tensor::{GradientName, Named};
@@ -104,8 +104,7 @@ pub struct Walked {
 /// A backward pass's inputs, and what is expected of it.
 #[derive(Clone, Copy)]
 pub struct Pass<'a> {
-    /// Reads u_l alone, as every method does.
-    pub form: Form,
+    pub form: ReadsNow,
     /// Whole: weights collect from all channels.
     pub problem: &'a Problem,
     /// Of the problem's shapes.
