@@ -1,7 +1,6 @@
 //! Loops over all threads. What they take of rayon is compiled here, once: its own iterators are compiled again for every loop.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 
@@ -32,27 +31,17 @@ pub fn each<T: Send>(count: usize, task: &(dyn Fn(usize) -> T + Sync)) -> Vec<T>
 }
 
 /// The same, or an error: what has not begun when there is one is left out.
-pub fn try_each<T: Send, E: Send>(
+pub fn try_each<T: Send, E: Send + Sync>(
     count: usize,
     task: &(dyn Fn(usize) -> Result<T, E> + Sync),
 ) -> Result<Vec<T>, E> {
-    let (has_failed, failed) = (AtomicBool::new(false), Mutex::new(None));
+    let failed = OnceLock::new();
     let done = gather(count, &|at| {
-        if has_failed.load(Ordering::Relaxed) {
-            return Vec::new();
-        }
-        match task(at) {
-            Ok(done) => vec![done],
-            Err(error) => {
-                has_failed.store(true, Ordering::Relaxed);
-                if let Ok(mut failed) = failed.lock() {
-                    failed.get_or_insert(error);
-                }
-                Vec::new()
-            }
-        }
+        let done =
+            if failed.get().is_none() { task(at).map_err(|error| failed.set(error)).ok() } else { None };
+        done.map_or(Vec::new(), |done| vec![done])
     });
-    failed.into_inner().unwrap_or_default().map_or(Ok(done), Err)
+    failed.into_inner().map_or(Ok(done), Err)
 }
 
 /// What a task makes of each of these.

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::ops::{Index, IndexMut};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::named::UnknownName;
 
@@ -171,10 +171,14 @@ impl From<StepName> for ComputedName {
     }
 }
 
-/// Something for each of some tensors, in the order of their names: of a scan, or of its gradients.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent, bound(deserialize = "V: Deserialize<'de>, N: Deserialize<'de> + Ord"))]
-pub struct Named<V, N = TensorName>(BTreeMap<N, V>);
+/// Something for each of some tensors, in the order of their names: of a scan, or of its gradients. They are few: a list of them
+/// takes less time to compile than a tree.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(
+    from = "BTreeMap<N, V>",
+    bound(deserialize = "V: Deserialize<'de>, N: Deserialize<'de> + Ord + Copy")
+)]
+pub struct Named<V, N = TensorName>(Vec<(N, V)>);
 
 /// Named tensors with their values.
 pub type Tensors<T> = Named<Tensor<T>>;
@@ -183,12 +187,16 @@ pub type Tensors<T> = Named<Tensor<T>>;
 pub type Gradients<T> = Named<Tensor<T>, GradientName>;
 
 impl<V, N: Ord + Copy> Named<V, N> {
+    fn at(&self, name: N) -> Option<usize> {
+        self.0.iter().position(|(known, _)| *known == name)
+    }
+
     pub fn get(&self, name: impl Into<N>) -> Option<&V> {
-        self.0.get(&name.into())
+        self.at(name.into()).map(|at| &self.0[at].1)
     }
 
     pub fn get_mut(&mut self, name: impl Into<N>) -> Option<&mut V> {
-        self.0.get_mut(&name.into())
+        self.at(name.into()).map(|at| &mut self.0[at].1)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (N, &V)> {
@@ -200,7 +208,7 @@ impl<V, N: Ord + Copy> Named<V, N> {
     }
 
     pub fn values(&self) -> impl Iterator<Item = &V> {
-        self.0.values()
+        self.0.iter().map(|(_, value)| value)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -209,12 +217,16 @@ impl<V, N: Ord + Copy> Named<V, N> {
 
     /// Puts `value` under `name`, in place of what was there.
     pub fn insert(&mut self, name: N, value: V) {
-        self.0.insert(name, value);
+        let at = self.0.iter().take_while(|(known, _)| *known < name).count();
+        match self.0.get_mut(at).filter(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => self.0.insert(at, (name, value)),
+        }
     }
 
     /// Takes what is under `name`.
     pub fn remove(&mut self, name: N) -> Option<V> {
-        self.0.remove(&name)
+        self.at(name).map(|at| self.0.remove(at).1)
     }
 
     /// The same names with what `f` makes of each value.
@@ -223,11 +235,11 @@ impl<V, N: Ord + Copy> Named<V, N> {
     }
 
     /// The same under names of another kind.
-    pub fn under<M: Ord>(self) -> Named<V, M>
+    pub fn under<M: Ord + Copy>(self) -> Named<V, M>
     where
         N: Into<M>,
     {
-        Named(self.0.into_iter().map(|(name, value)| (name.into(), value)).collect())
+        self.0.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
     /// The names that both have, each with both values.
@@ -238,19 +250,33 @@ impl<V, N: Ord + Copy> Named<V, N> {
 
 impl<V, N> Default for Named<V, N> {
     fn default() -> Self {
-        Named(BTreeMap::new())
+        Named(Vec::new())
     }
 }
 
-impl<V, N: Ord> FromIterator<(N, V)> for Named<V, N> {
+impl<V, N: Ord + Copy> FromIterator<(N, V)> for Named<V, N> {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
+        let mut named = Named::default();
+        values.into_iter().for_each(|(name, value)| named.insert(name, value));
+        named
+    }
+}
+
+impl<V, N: Ord + Copy> From<BTreeMap<N, V>> for Named<V, N> {
+    fn from(values: BTreeMap<N, V>) -> Self {
         Named(values.into_iter().collect())
+    }
+}
+
+impl<V: Serialize, N: Serialize> Serialize for Named<V, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
 impl<V, N> IntoIterator for Named<V, N> {
     type Item = (N, V);
-    type IntoIter = std::collections::btree_map::IntoIter<N, V>;
+    type IntoIter = std::vec::IntoIter<(N, V)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()

@@ -9,9 +9,9 @@
 //! the start, so that an input which jumps at t = 0 costs their first step an order.
 
 use nalgebra::{Complex, DMatrix};
-use rayon::prelude::*;
 
 use super::{Convergence, SYSTEMS, System};
+use crate::parallel;
 use crate::problem::Problem;
 use crate::tensor::TensorName;
 use crate::truth::{Form, Textbook, TruthError, dense, scan};
@@ -31,7 +31,7 @@ pub fn measure() -> Result<Vec<Convergence>, TruthError> {
             jobs.extend(Form::all().map(|form| (system, input, form)));
         }
     }
-    jobs.into_par_iter().map(|(system, input, form)| converge(&system, input, form)).collect()
+    parallel::try_each(jobs.len(), &|i| converge(&jobs[i].0, jobs[i].1, jobs[i].2))
 }
 
 /// The order of a form for an input over the real system; none where it is exact.

@@ -2,8 +2,8 @@
 
 use nalgebra::DMatrix;
 use num_traits::Zero;
-use rayon::prelude::*;
 
+use crate::parallel;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
 
@@ -23,7 +23,7 @@ pub fn product<T: Entry>(a: &DMatrix<T>, b: &DMatrix<T>) -> DMatrix<T> {
         sums
     };
     let columns: Vec<Vec<T>> = match rows >= PARALLEL_FROM && T::Part::BITS >= Wide::BITS {
-        true => (0..b.ncols()).into_par_iter().map(column).collect(),
+        true => parallel::each(b.ncols(), &column),
         false => (0..b.ncols()).map(column).collect(),
     };
     DMatrix::from_iterator(rows, b.ncols(), columns.into_iter().flatten())

@@ -3,10 +3,10 @@
 use std::cell::LazyCell;
 
 use nalgebra::{Complex, DMatrix};
-use rayon::prelude::*;
 
 use super::element::{InverseFree, Literal, Needs, ROUTES};
 use crate::formula::{Form, Fraction, Panels};
+use crate::parallel;
 use crate::problem::{CoefficientProblem, LARGEST_EXPONENT, Problem, Shape, Weights};
 use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Doubt, settle};
@@ -168,7 +168,7 @@ fn solve_all<N: Exponent, T: Exponent>(
             bits: Wide::BITS,
         })
     };
-    (0..problem.delta.len()).into_par_iter().map(solve_one).collect()
+    parallel::try_each(problem.delta.len(), &solve_one)
 }
 
 /// What knows a value that was left open: which coefficient, and which part of it.

@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 
 use nalgebra::{Complex, DMatrix};
 use num_traits::{One, Zero};
-use rayon::prelude::*;
 
 use crate::formula::Form;
+use crate::parallel;
 use crate::problem::{Problem, Weights};
 use crate::truth::certify::{Settled, settle};
 use crate::truth::dense::expm;
@@ -81,8 +81,8 @@ impl<'p> Rescue<'p> {
         let len = p.shape.seqlen;
         let exact = |x: f32| T::Part::exact(f64::from(x));
         let at = |l: usize| p.sequence_index(batch, d, l);
-        let nodes: Vec<Node<T>> =
-            (0..p.shape.dstate).into_par_iter().map(|n| self.node(n)).collect::<Option<_>>()?;
+        let node = |n: usize| self.node::<T>(n).ok_or(());
+        let nodes = parallel::try_each(p.shape.dstate, &node).ok()?;
         let doubling = i64::from(p.output_factor() == 2.0) - i64::from(self.form.is_bidirectional());
         let output = |l: usize| {
             let skipped = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]) * exact(p.u[at(l)]));
@@ -141,7 +141,7 @@ impl<'p> Rescue<'p> {
             }
             Some((literal, bounded))
         };
-        let steps: Vec<_> = (0..len).into_par_iter().map(step).collect::<Option<_>>()?;
+        let steps = parallel::try_each(len, &|l| step(l).ok_or(())).ok()?;
         let mut node =
             Node { y: vec![(T::Part::zero(), Ball::zero()); len], last: (T::zero(), Ball::zero()) };
         let initial = p.initial_state.as_ref().map(|x| weight(x, p.state_index(self.channel, n)));

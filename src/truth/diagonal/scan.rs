@@ -10,13 +10,13 @@
 
 use nalgebra::Complex;
 use num_traits::{One, Zero};
-use rayon::prelude::*;
 
 use super::coefficient::{check_exponent, validate};
 use super::element::{InverseFree, Literal, Needs, ROUTES};
 use super::rescue::{Rescue, Wanted};
 use crate::formula::{Form, Fraction, Panels};
 use crate::method::Method;
+use crate::parallel;
 use crate::problem::{Operand, Problem, Weights};
 use crate::tensor::{TensorName, Tensors};
 use crate::truth::TruthError;
@@ -102,18 +102,18 @@ where
 /// All judged channels by each form. Not generic, so that it is compiled once, and here.
 fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>, TruthError> {
     validate(problem)?;
-    let solve_channel = |&channel: &(usize, usize)| match problem.weights {
-        Weights::Real => solve_channel::<DoubleDouble, Wide>(steps, problem, forms, channel),
+    let channels = &problem.judged_channels;
+    let solve_channel = |i: usize| match problem.weights {
+        Weights::Real => solve_channel::<DoubleDouble, Wide>(steps, problem, forms, channels[i]),
         Weights::Complex => {
-            solve_channel::<Complex<DoubleDouble>, Complex<Wide>>(steps, problem, forms, channel)
+            solve_channel::<Complex<DoubleDouble>, Complex<Wide>>(steps, problem, forms, channels[i])
         }
     };
-    let channels: Vec<Vec<ChannelTruth>> =
-        problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
+    let solved = parallel::try_each(channels.len(), &solve_channel)?;
     let blank =
         || ChannelTruth { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
     let mut wholes: Vec<ChannelTruth> = forms.iter().map(|_| blank()).collect();
-    for parts in channels {
+    for parts in solved {
         for (whole, part) in wholes.iter_mut().zip(parts) {
             whole.out.extend(part.out);
             whole.last_state.extend(part.last_state);
@@ -287,7 +287,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let range = start..start + problem.shape.seqlen;
         let bias = problem.delta_bias.as_ref().map_or(T::Part::zero(), |b| exact(b[d]));
         let step = |&value: &f32| steps(&Ball::exact(exact(value)).plus(&Ball::exact(bias)));
-        let delta = problem.delta[range.clone()].par_iter().map(step).collect();
+        let delta = parallel::map(&problem.delta[range.clone()], &step);
         let u = problem.u[range].iter().map(|&v| exact(v)).collect();
         ChannelScan { problem, forms, at, u, delta }
     }
@@ -307,9 +307,8 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let mut last: Vec<Vec<CarriedState<T>>> = vec![Vec::new(); self.forms.len()];
         let mut stood_in = false;
         for start in (0..dstate).step_by(NODES_AT_ONCE) {
-            let states = start..(start + NODES_AT_ONCE).min(dstate);
-            let nodes: Vec<Node<T>> =
-                states.into_par_iter().map(|n| self.node(n)).collect::<Result<_, _>>()?;
+            let count = NODES_AT_ONCE.min(dstate - start);
+            let nodes = parallel::try_each(count, &|i| self.node(start + i))?;
             for (f, total) in totals.iter_mut().enumerate() {
                 let mut subtotal = OutputSums::new(len);
                 nodes.iter().for_each(|node| total.add_literal(&node.sums[f]));
@@ -320,7 +319,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             stood_in |= nodes.iter().any(|node| node.stood_in);
         }
         let finish = |f: usize| self.finish(self.forms[f], &totals[f], &last[f], stood_in);
-        (0..self.forms.len()).into_par_iter().map(finish).collect()
+        parallel::try_each(self.forms.len(), &finish)
     }
 
     /// One state's scan by every form.

@@ -3,12 +3,11 @@
 //! Cotangents are carried as p with dL = Re(p dw), the conjugate of the gradient of w: no product needs a conjugate then, and
 //! the gradients of weights are conjugated at the end.
 
-use rayon::prelude::*;
-
 use super::number::Number;
 use super::rules::Rules;
 use super::step::Step;
 use crate::formula::{Fraction, ReadsNow};
+use crate::parallel;
 use crate::problem::{Operand, OutputGradients, Problem};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::Named;
@@ -54,8 +53,8 @@ impl Scan<'_> {
     pub fn sums<V: Number>(&self, rules: &Rules<V>, channels: &[(usize, usize)]) -> Option<Sums<V::Real>> {
         let mut sums = self.lengths().map(|_, &len| vec![V::Real::zero(); len]);
         for some in channels.chunks(CHANNELS_AT_ONCE) {
-            let shares: Vec<Vec<Share<V::Real>>> =
-                some.par_iter().map(|&at| self.channel(rules, at)).collect::<Option<_>>()?;
+            let share = |i: usize| self.channel(rules, some[i]).ok_or(());
+            let shares = parallel::try_each(some.len(), &share).ok()?;
             for (name, start, values) in shares.into_iter().flatten() {
                 let Some(sum) = sums.get_mut(name) else { continue };
                 for (sum, value) in sum[start..].iter_mut().zip(&values) {
@@ -92,10 +91,8 @@ impl Scan<'_> {
         // y is this power of two of Re Σ C x.
         let doubling = i64::from(p.output_factor() == 2.0) - i64::from(self.form.is_bidirectional());
         let read: Vec<V::Real> = ungated.iter().map(|ds| ds.shifted(doubling)).collect();
-        let nodes: Vec<Node<V>> = (0..p.shape.dstate)
-            .into_par_iter()
-            .map(|n| self.node(rules, at, n, &u, &deltas, &read))
-            .collect::<Option<_>>()?;
+        let node = |n: usize| self.node(rules, at, n, &u, &deltas, &read).ok_or(());
+        let nodes = parallel::try_each(p.shape.dstate, &node).ok()?;
 
         let sum = |of: fn(&Node<V>) -> &Vec<V::Real>| {
             nodes.iter().fold(vec![V::Real::zero(); len], |mut sums, node| {

@@ -2,13 +2,13 @@
 //! by Δ and by A (spec.md §6), each correctly rounded to f64, by the routes and arithmetics of gradients.
 
 use nalgebra::Complex;
-use rayon::prelude::*;
 
 use super::climb::{Climb, WIDEST};
 use super::number::Number;
 use super::rules::{ROUTES, Rules};
 use crate::formula::ReadsNow;
 use crate::method::Method;
+use crate::parallel;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::tensor::{Named, StepName};
 use crate::truth::TruthError;
@@ -36,18 +36,15 @@ const NAMES: usize = StepName::ALL.len();
 pub fn solve(method: Method, problem: &CoefficientProblem) -> Result<StepTruth, TruthError> {
     validate_elements(problem)?;
     let form = ReadsNow::from(method);
-    let elements: Vec<Element> = (0..problem.delta.len())
-        .into_par_iter()
-        .map(|i| {
-            let mut element = Element::new(form, problem, i);
-            match problem.weights {
-                Weights::Real => element.check::<Wide>()?,
-                Weights::Complex => element.check::<Complex<Wide>>()?,
-            }
-            element.climb(problem.weights, false);
-            element.settled()
-        })
-        .collect::<Result<_, _>>()?;
+    let elements = parallel::try_each(problem.delta.len(), &|i| {
+        let mut element = Element::new(form, problem, i);
+        match problem.weights {
+            Weights::Real => element.check::<Wide>()?,
+            Weights::Complex => element.check::<Complex<Wide>>()?,
+        }
+        element.climb(problem.weights, false);
+        element.settled()
+    })?;
     let mut certificate = Certificate::new(ROUTES);
     let mut values: Named<Vec<f64>, StepName> =
         StepName::ALL.into_iter().map(|name| (name, Vec::new())).collect();

@@ -40,7 +40,6 @@ pub mod step;
 use std::collections::BTreeSet;
 
 use nalgebra::Complex;
-use rayon::prelude::*;
 
 use self::adjoint::Scan;
 use self::climb::{Climb, WIDEST};
@@ -54,6 +53,7 @@ use super::number::elementary::Exponent;
 use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
 use crate::method::Method;
+use crate::parallel;
 use crate::problem::{Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::{GradientName, Gradients, Named};
 
@@ -75,7 +75,7 @@ pub fn solve(
     methods: &[Method],
 ) -> Result<Vec<GradientTruth>, TruthError> {
     check(problem, given)?;
-    methods.par_iter().map(|&method| solve_method(problem, given, method)).collect()
+    parallel::try_each(methods.len(), &|i| solve_method(problem, given, methods[i]))
 }
 
 fn check(problem: &Problem, given: &OutputGradients) -> Result<(), TruthError> {
@@ -242,7 +242,8 @@ impl Scan<'_> {
             }
             Ok(stands_in)
         };
-        let each = p.channels().collect::<Vec<_>>().into_par_iter().map(of_channel);
-        each.try_reduce(|| false, |some, other| Ok(some | other))
+        let channels: Vec<(usize, usize)> = p.channels().collect();
+        let each = parallel::try_each(channels.len(), &|i| of_channel(channels[i]));
+        each.map(|each| each.contains(&true))
     }
 }

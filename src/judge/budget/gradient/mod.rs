@@ -71,12 +71,11 @@ mod total;
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-
 use self::channel::{Channel, Shares};
 use self::total::{Finish, Total};
 use super::Bounds;
 use crate::formula::ReadsNow;
+use crate::parallel;
 use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape};
 use crate::promise::Contract;
 use crate::tensor::{GradientName, Named};
@@ -129,7 +128,7 @@ pub fn walk(
             advance();
             shares
         };
-        let shares: Vec<Shares> = some.par_iter().map(shares_of).collect();
+        let shares = parallel::map(some, &shares_of);
         for (&at, shares) in some.iter().zip(&shares) {
             walked.repeats = walked.repeats.max(shares.repeats);
             walked.largest_z = walked.largest_z.max(shares.largest_z);

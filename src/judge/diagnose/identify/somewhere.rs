@@ -213,7 +213,8 @@ impl Search<'_> {
             }
             found
         };
-        self.unrefuted(parallel::flat_map(&changes, &of_change))
+        let proposed = parallel::flat_map(&changes, &of_change);
+        parallel::filter(proposed, &|candidate| !self.is_refuted(&candidate.variant))
     }
 
     /// One change in some states only.
