@@ -1,5 +1,7 @@
 //! Promise: what is timed in parts is, put together, what one run times.
 
+use std::sync::LazyLock;
+
 use holdfast::bench::runner::Runner;
 use holdfast::bench::{Plan, Preset, Wanted};
 use holdfast::kernel::launch::Repeats;
@@ -29,6 +31,12 @@ pub fn plan() -> Plan {
     Plan::new(&wanted, vec![on_cpu(), Runner::Reference])
 }
 
+/// The plan's run, once for all tests that show it.
+pub fn run() -> &'static Results {
+    static RUN: LazyLock<Results> = LazyLock::new(|| plan().run(&|| {}));
+    &RUN
+}
+
 fn ids(results: &Results) -> Vec<String> {
     results.bench.iter().map(|timed| timed.id.clone()).collect()
 }
@@ -36,6 +44,7 @@ fn ids(results: &Results) -> Vec<String> {
 #[test]
 fn parts_make_the_whole() {
     let plan = plan();
+    // Of the same plan, which measures its machine once.
     let whole = plan.run(&|| {});
     assert_eq!(ids(&whole), plan.units());
     assert_eq!(whole.bench.len(), 1 + 3 * 2 * 2 * 2 * 2);

@@ -4,11 +4,11 @@ use holdfast::report::{bench, console, html, junit, markdown, plots};
 use holdfast::results::bench::{Check, Checked, KernelUse, Machine, Peaks, Timed};
 use holdfast::results::{Results, Verdict};
 
-use crate::parts::plan;
+use crate::parts::run;
 
 /// A run on this machine, as if on a GPU that became slower.
 fn results() -> Results {
-    let mut results = plan().run(&|| {});
+    let mut results = run().clone();
     results.machines[0].clocks = vec![1.98e9, 1.7e9];
     results.machines[0].clock = 1.98e9;
     results.checks = vec![

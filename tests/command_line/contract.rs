@@ -70,7 +70,12 @@ fn method_filter_takes_names_and_ids(#[case] args: &[&str], #[case] expected: &[
 
 #[test]
 fn rerun_command_of_a_case_reruns_just_that_case() {
-    let (_, json) = verified(&["--regime", "groups", "--weights", "complex", "--method", "poly"]);
+    // Every input type and pass.
+    let (regime, layout) =
+        (["--regime", "groups", "--weights", "complex"], ["--b", "variable", "--c", "constant"]);
+    let args = [&regime[..], &layout, &["--method", "poly"]].concat();
+    let (_, json) = verified(&args);
+    assert_eq!(json["cases"].as_array().map(Vec::len), Some(6));
     for case in json["cases"].as_array().expect("a list") {
         let rerun = case["rerun"].as_str().expect("a command");
         let words: Vec<&str> = rerun.split_whitespace().skip(2).filter(|w| *w != "cpu").collect();

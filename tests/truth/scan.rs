@@ -244,12 +244,14 @@ fn a_route_that_is_off_is_overruled_by_a_wider_scalar() {
     }
 }
 
-/// Every regime's channels, once in two doubles first and once in 237 bits from the start.
+/// Every regime's channels, once in two doubles first and once in 237 bits from the start. Of those that differ in their length one
+/// that is long.
 #[test]
 fn two_doubles_give_the_values_of_237_bits() {
     let mut specs = plan(&Filter::default());
     // One input type and layout of each regime and weight type.
     specs.dedup_by_key(|spec| (spec.regime.name.clone(), spec.weights));
+    specs.retain(|spec| spec.regime.recipe.shape.seqlen < 300 || spec.regime.name == "seqlen-2049");
     let (mut narrow, mut all) = (0, 0);
     for spec in specs {
         let mut problem = spec.draw(2);
