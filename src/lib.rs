@@ -79,7 +79,7 @@ pub use holdfast_runs::cli;
 #[doc(inline)]
 pub use holdfast_runs::{bench, diff, functions, verify};
 #[doc(inline)]
-pub use holdfast_runs::{case, check, parts};
+pub use holdfast_runs::{case, check, parts, testing};
 #[doc(inline)]
 pub use holdfast_truth::{analysis, truth};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Rooms, and those that they may import.
 const ROOMS: &[(&str, &str)] = &[
-    ("guide hexfloat leftovers named notation parallel tensor_file", ""),
+    ("guide hexfloat leftovers named notation parallel sorted tensor_file", ""),
     ("method tensor", "named"),
     ("operation", "named"),
     ("scalar_function", "method named"),
@@ -18,10 +18,11 @@ const ROOMS: &[(&str, &str)] = &[
     ("results", "formula method operation problem scalar_function tensor"),
     ("analysis", "formula method parallel problem results tensor truth"),
     ("parts", "leftovers results"),
-    ("judge", "formula hexfloat method notation parallel problem promise results tensor"),
+    ("judge", "formula hexfloat method notation parallel problem promise results sorted tensor"),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     ("check", "case formula judge kernel method parts problem promise results tensor tensor_file truth"),
+    ("testing", "check kernel problem report results verify"),
     ("bench", "judge kernel method operation parts problem promise results tensor truth"),
     ("functions", "kernel parts promise results scalar_function truth"),
     ("report", "analysis formula judge leftovers method notation problem results tensor truth"),

@@ -34,6 +34,8 @@ pub mod diff;
 pub mod functions;
 #[path = "../../parts/mod.rs"]
 pub mod parts;
+#[path = "../../testing.rs"]
+pub mod testing;
 #[cfg(feature = "kernels")]
 #[path = "../../verify/mod.rs"]
 pub mod verify;
