@@ -21,10 +21,8 @@ fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
         c: vec![Operand::Constant],
         ..Filter::default()
     };
-    verify(
-        &Request { filter, passes: Passes::Forward, sensitivity: false, ..Request::everything(1) },
-        backend,
-    )
+    let (passes, everything) = (Passes::Forward, Request::everything(1));
+    verify(&Request { filter, passes, sensitivity: false, diagnoses: false, ..everything }, backend)
 }
 
 /// Chunks, both directions, groups, skip, gate, softplus, stiffness, the pole, and 129 positions: several warps.

@@ -7,7 +7,7 @@ use holdfast::judge::coefficient;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime, sweep};
+use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Weights, regime, sweep};
 use holdfast::promise::Contract;
 use holdfast::report::console;
 use holdfast::results::{CaseResult, PairStatus, Results, Verdict};
@@ -20,8 +20,15 @@ use crate::altered::FOH_AS_ZOH;
 use crate::support::planted::{FAULTS, affects, planted};
 use crate::support::run::{method_of, verify};
 
+/// One layout: each gradient that fails is looked into for a second.
 fn in_short() -> Request {
-    let filter = Filter { regimes: vec![regime::find("short").expect("in the table")], ..Filter::default() };
+    let filter = Filter {
+        regimes: vec![regime::find("short").expect("in the table")],
+        inputs: vec![InputType::F32],
+        b: vec![Operand::Variable],
+        c: vec![Operand::Variable],
+        ..Filter::default()
+    };
     Request { filter, sensitivity: false, ..Request::everything(1) }
 }
 
@@ -38,6 +45,7 @@ fn short_run(backend: &dyn Backend) -> Results {
             ..Filter::default()
         },
         sensitivity: false,
+        diagnoses: false,
         ..Request::everything(1)
     };
     verify(&request, backend)

@@ -26,7 +26,7 @@ fn two_to_the_minus_20_is_caught_in_the_short_regimes_by_the_verdict_itself() {
     let request = request(regime::all().iter().filter(|r| r.short).collect());
     let results = run(&request, &CpuBackend::new());
     assert_eq!(results.sensitivity.len(), 12);
-    let quiet = Request { sensitivity: false, ..request };
+    let quiet = Request { sensitivity: false, diagnoses: false, ..request };
     for one in &results.sensitivity {
         let (a_bar, b_bar) = (one.a_bar.expect("caught"), one.b_bar.expect("caught"));
         assert!(a_bar <= -20 && b_bar <= -20, "{one:?}");
@@ -110,12 +110,11 @@ fn what_was_measured_of_a_derivative_is_what_a_run_of_such_a_kernel_says() {
         (|variant, size| variant.a_shares[0] += size, |one| one.a_bar_by_a),
         (|variant, size| variant.a_shares[1] += size, |one| one.h_by_a),
     ];
-    // What fails is diagnosed, which takes a second each.
     let mut request = Request { methods: vec![Method::Foh], ..of_gradients() };
     request.filter.regimes.truncate(1);
     let measured = run(&request, &CpuBackend::new()).gradient_sensitivity;
     assert_eq!(measured.len(), 2);
-    let quiet = Request { sensitivity: false, ..request };
+    let quiet = Request { sensitivity: false, diagnoses: false, ..request };
     for one in &measured {
         for (plant, of) in DERIVATIVES {
             let least = of(one).expect("caught");

@@ -24,7 +24,7 @@ fn fast() -> CpuBackend {
 
 #[test]
 fn the_fast_tier_passes_every_case_and_sweep_by_its_own_promise() {
-    let request = Request { passes: Passes::Forward, ..Request::everything(1) };
+    let request = Request { passes: Passes::Forward, sensitivity: false, ..Request::everything(1) };
     let results = verify(&request, &fast());
     let wrong: Vec<&str> = results
         .cases
