@@ -42,6 +42,7 @@ use crate::formula::Form;
 use crate::parallel;
 use crate::problem::{InputType, Problem};
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::{Named, TensorName, Tensors};
 
 /// The most that may remain of the error for a model to be needed.
@@ -437,7 +438,7 @@ fn named(entries: &[&Entry], fit: Fit) -> Diagnosis {
 
 /// Ascending; equal ones stay in the catalogue's order.
 fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
-    models.sort_by(|(_, a), (_, b)| a.residual.total_cmp(&b.residual));
+    sorted::by_number(models, &|(_, fit)| fit.residual);
     // A chain of equals, each within SAME of the first, goes back into the catalogue's order.
     let position = |entries: &[&Entry]| -> Vec<usize> {
         entries.iter().filter_map(|e| catalogue::ALL.iter().position(|other| other.name == e.name)).collect()
@@ -446,7 +447,7 @@ fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
     while start < models.len() {
         let first = models[start].1.residual;
         let len = models[start..].iter().take_while(|(_, fit)| fit.residual <= first * (1.0 + SAME)).count();
-        models[start..start + len].sort_by_key(|(entries, _)| position(entries));
+        sorted::by_key(&mut models[start..start + len], &|(entries, _)| position(entries));
         start += len;
     }
 }
@@ -466,7 +467,7 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
     let shape = case.problem.shape;
     let per_pair = shape.seqlen * shape.dstate * if case.form.is_bidirectional() { 2 } else { 1 };
     let mut ranked: Vec<usize> = (0..singles.len()).collect();
-    ranked.sort_by(|&a, &b| singles[a].1.residual.total_cmp(&singles[b].1.residual));
+    sorted::by_number(&mut ranked, &|&single| singles[single].1.residual);
     let mut combinations: Vec<(usize, usize)> = Vec::new();
     for (rank, &second) in ranked.iter().enumerate() {
         combinations.extend(ranked[..rank].iter().map(|&first| (first.min(second), first.max(second))));
@@ -521,7 +522,7 @@ fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..rows).collect();
-    order.sort_by(|&a, &b| errors[b].total_cmp(&errors[a]));
+    sorted::by_number(&mut order, &|&row| -errors[row]);
     order
 }
 

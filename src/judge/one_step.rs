@@ -11,6 +11,7 @@ use super::verdict::{Distance, Element};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::{GradientName, Gradients, Named};
 
 /// Of a complex gradient.
@@ -135,7 +136,7 @@ fn put_common_first(found: &mut Named<Vec<Diagnosis>, GradientName>, wrong: &[Gr
         .collect();
     for &name in wrong {
         if let Some(models) = found.get_mut(name) {
-            models.sort_by_key(|model| !explained.iter().all(|other| has(other, &model.name)));
+            sorted::by_key(models, &|model| !explained.iter().all(|other| has(other, &model.name)));
         }
     }
 }

@@ -22,6 +22,8 @@ pub mod problem;
 pub mod promise;
 #[path = "../../results/mod.rs"]
 pub mod results;
+#[path = "../../sorted.rs"]
+pub mod sorted;
 #[path = "../../tensor.rs"]
 pub mod tensor;
 #[path = "../../tensor_file/mod.rs"]

@@ -5,7 +5,7 @@
 extern crate holdfast_methods;
 
 pub use holdfast_base::{
-    formula, hexfloat, method, named, notation, parallel, problem, promise, results, tensor,
+    formula, hexfloat, method, named, notation, parallel, problem, promise, results, sorted, tensor,
 };
 
 #[path = "../../judge/mod.rs"]

@@ -15,6 +15,7 @@ use crate::method::Method;
 use crate::problem::CoefficientProblem;
 use crate::promise::allowance::{self, COEFFICIENT, HALF_SUBNORMAL, U};
 use crate::results::Diagnosis;
+use crate::sorted;
 
 /// One coefficient: what the kernel returned, what is right, and Ā or B̄ of which element.
 #[derive(Clone, Copy)]
@@ -103,7 +104,7 @@ fn worst_first(
             });
         }
     }
-    coefficients.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    sorted::by_number(&mut coefficients, &|one| -one.ratio());
     coefficients
 }
 

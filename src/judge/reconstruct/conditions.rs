@@ -4,6 +4,7 @@ use num_complex::Complex64;
 
 use super::expansion::Point;
 use super::replaced::Replaced;
+use crate::sorted;
 
 /// Bisections of a threshold: three digits of what lies a factor of 2⁴ apart in each of two numbers.
 pub const BISECTIONS: usize = 24;
@@ -228,7 +229,7 @@ fn nearest(measure: Measure, points: &[Point], end: f64) -> Vec<&Point> {
     let distance = |point: &Point| ratio(point).ln().abs();
     let mut all: Vec<&Point> =
         points.iter().filter(|point| ratio(point) > 0.0 && ratio(point).is_finite()).collect();
-    all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    sorted::by_number(&mut all, &|point| distance(point));
     let mut taken: Vec<(Complex64, usize)> = Vec::new();
     all.sort_by_cached_key(|point| {
         let size = point.a.norm();

@@ -8,6 +8,7 @@ use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::blurred;
 use super::places::FOUND;
 use super::replaced::{FAR, Replaced, WIDE};
+use crate::sorted;
 
 /// What may have limits, the plainest first.
 const LIMITED: [Measure; 6] =
@@ -102,7 +103,7 @@ impl Limits<'_> {
             values[*i].is_finite() && beside.into_iter().all(|other| values[*i] <= *other)
         };
         let mut starts: Vec<usize> = (0..grid.len()).filter(is_least).collect();
-        starts.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
+        sorted::by_number(&mut starts, &|&i| values[i]);
         let refined = |&i: &usize| {
             let mut t = grid[i];
             for _ in 0..NEWTON {

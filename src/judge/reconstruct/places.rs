@@ -11,6 +11,7 @@ use super::fit::{TOLERANCE, blurred};
 use super::replaced::{self, Replaced};
 use super::{cut, few_terms, limits, text};
 use crate::problem::Weights;
+use crate::sorted;
 
 /// From this on a disagreement may be all rounding.
 const UNCLEAR: f64 = 1.0 / 64.0;
@@ -406,7 +407,7 @@ impl Asked<'_> {
         self.values.iter().filter(is_on).for_each(|one| lines.entry(key(&one.point)).or_default().push(one));
         let (mut first, mut last) = (Vec::new(), Vec::new());
         for line in lines.values_mut() {
-            line.sort_by(|x, y| x.point.z().norm().total_cmp(&y.point.z().norm()));
+            sorted::by_number(line, &|one| one.point.z().norm());
             let is_off = |one: &&Value| one.class == Class::Other;
             let (Some(from), Some(to)) = (line.iter().position(is_off), line.iter().rposition(is_off)) else {
                 continue;

@@ -11,6 +11,7 @@ use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
 use crate::notation::{joined, raised, ratio};
 use crate::parallel;
+use crate::sorted;
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
 pub const WHOLE: (usize, usize) = (20, 6);
@@ -142,7 +143,7 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
         let difficulty = terms.iter().map(difficulty).sum();
         found.push((terms.len(), difficulty, terms));
     }
-    found.sort_by_key(|(count, difficulty, _)| (*count, *difficulty));
+    sorted::by_key(&mut found, &|(count, difficulty, _)| (*count, *difficulty));
     found.dedup_by(|one, other| one.2 == other.2);
     let formula = start.variant.b_bar.formula();
     let candidate = |(_, _, terms): (usize, u64, Vec<FoundTerm>)| {
@@ -386,7 +387,7 @@ fn at_order(terms: &[Term], m: i32) -> Vec<(usize, f64)> {
         }
     }
     all.retain(|(_, value)| value.abs() > 1e-12);
-    all.sort_by_key(|(k, _)| std::cmp::Reverse(*k));
+    sorted::by_key(&mut all, &|(k, _)| std::cmp::Reverse(*k));
     all
 }
 

@@ -12,6 +12,7 @@ use crate::judge::faults::complex::Division;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::variant::{Clamp, Variant};
 use crate::problem::Weights;
+use crate::sorted;
 use crate::tensor::TensorName;
 
 /// A change with a number in it.
@@ -472,7 +473,7 @@ pub fn find(
     least.retain(|&i| (i == 0 || grid[i] <= grid[i - 1]) && (i == end || grid[i] <= grid[i + 1]));
     let without: f64 = near.iter().map(|look| look.distance(case, variant)).sum();
     least.retain(|&i| grid[i] <= LEFT * without);
-    least.sort_by(|&a, &b| grid[a].total_cmp(&grid[b]));
+    sorted::by_number(&mut least, &|&i| grid[i]);
     // What is no minimum at the level of rounding stops coming nearer.
     let stops = |step: usize, nearest: f64, of_grid: f64| {
         step == REFINED / 4 && nearest > SOON_LEFT * of_grid

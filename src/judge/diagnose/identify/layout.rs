@@ -5,6 +5,7 @@ use super::changes::{Change, Part};
 use crate::judge::faults::place::{Input, Order, Pairs, Place};
 use crate::judge::faults::variant::Variant;
 use crate::problem::{Operand, Problem, Weights};
+use crate::sorted;
 
 /// Inputs whose axes are taken to lie in memory in another order.
 pub fn orders(problem: &Problem) -> Vec<Change> {
@@ -72,7 +73,7 @@ fn permutations() -> Vec<Order> {
             all.push(order);
         }
     }
-    all.sort_by_key(|order| (0..4u8).filter(|&axis| order[usize::from(axis)] != axis).count());
+    sorted::by_key(&mut all, &|order| (0..4u8).filter(|&axis| order[usize::from(axis)] != axis).count());
     all
 }
 

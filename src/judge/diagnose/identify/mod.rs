@@ -50,6 +50,7 @@ use crate::judge::faults::variant::{Tail, Variant};
 use crate::parallel;
 use crate::problem::Problem;
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::TensorName;
 
 /// Failing elements of a channel that are worth a longer search.
@@ -257,11 +258,6 @@ impl<'a> Search<'a> {
         self.looks.iter().any(|look| look.refutes(self.case, variant))
     }
 
-    /// Those that no look refutes.
-    fn unrefuted(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
-        parallel::filter(candidates, &|candidate| !self.is_refuted(&candidate.variant))
-    }
-
     /// Changes on their own, where no look refutes them.
     fn unrefuted_alone(&self, changes: &[Change]) -> Vec<Candidate> {
         parallel::filter_map(changes, &|change| {
@@ -316,7 +312,7 @@ impl<'a> Search<'a> {
         found.retain(|one| one.changes.len() == fewest);
         let best = found.iter().map(|one| one.fit.residual).fold(f64::INFINITY, f64::min);
         found.retain(|one| one.fit.residual <= BESIDE * best);
-        found.sort_by_key(|one| one.fit.residual > AS_GOOD * best);
+        sorted::by_key(&mut found, &|one| one.fit.residual > AS_GOOD * best);
         if found.iter().any(|one| one.changes.iter().all(|change| change.is_statement)) {
             return Outcome::Elsewhere;
         }

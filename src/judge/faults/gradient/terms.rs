@@ -7,6 +7,7 @@ use super::sums::simple;
 use super::variant::Variant;
 use crate::parallel;
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::GradientName::{A, B, Delta, DeltaBias, U};
 
 /// What is said of a coefficient that was found.
@@ -88,7 +89,7 @@ pub fn found(look: &Look) -> Option<Diagnosis> {
             at.iter().map(|&at| members[at].term.delta + members[at].term.a).sum::<u8>()
         };
         let mut proposed: Vec<(Vec<usize>, Vec<f64>)> = proposed;
-        proposed.sort_by_key(complexity);
+        sorted::by_key(&mut proposed, &complexity);
         proposed.into_iter().find_map(|(at, factors)| {
             let factors: Vec<f64> = factors.into_iter().map(simple).collect::<Option<_>>()?;
             let value =
@@ -167,7 +168,7 @@ impl Fits {
             found
         });
         let mut found: Vec<(f64, Vec<usize>, Vec<f64>)> = firsts.into_iter().flatten().collect();
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sorted::by_number(&mut found, &|one| one.0);
         found.truncate(PROPOSED);
         found.into_iter().map(|(_, set, factors)| (set, factors)).collect()
     }

@@ -7,6 +7,7 @@ use crate::judge::diagnose::identify::looks::Look;
 use crate::judge::diagnose::identify::numbers;
 use crate::judge::faults::variant::{Clamp, Variant};
 use crate::parallel;
+use crate::sorted;
 
 /// Points of the grid that are refined, steps of each, and how far a derivative looks.
 const STARTS: usize = 4;
@@ -32,7 +33,7 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant) -> Option<Change> {
         .map(|(i, j)| (distance(at(i).exp(), at(j).exp()), i, j))
         .filter(|(d, ..)| d.is_finite())
         .collect();
-    grid.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sorted::by_number(&mut grid, &|one| one.0);
     // Where a point of the grid is next to the limits, most of what is wrong is gone.
     let without: f64 = looks.iter().map(|look| look.distance(case, variant)).sum();
     if grid.first().is_none_or(|best| best.0 > NEXT_TO * without) {

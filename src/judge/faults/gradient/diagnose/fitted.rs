@@ -11,6 +11,7 @@ use crate::formula::Transition;
 use crate::judge::diagnose::NEEDED;
 use crate::parallel;
 use crate::results::Diagnosis;
+use crate::sorted;
 
 impl Look<'_> {
     /// What explains it with numbers that are found: the first kind that does.
@@ -35,7 +36,7 @@ impl Look<'_> {
         });
         let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
         let mut found: Vec<Diagnosis> = parallel::filter_map(&touching, &|part| self.part_scaled(part));
-        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        sorted::by_number(&mut found, &|one| one.residual);
         found
     }
 
@@ -76,7 +77,7 @@ impl Look<'_> {
                 proposed.push((fit.residual, fault, without));
             }
         }
-        proposed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sorted::by_number(&mut proposed, &|one| one.0);
         proposed.truncate(NAMED);
         let whole = |(_, fault, without): (f64, &Fault, Variant)| {
             let scope = self.whole_scope();
@@ -91,7 +92,7 @@ impl Look<'_> {
             self.explained(PLACE_SCALED.0, &what, &model).filter(|_| want.len() >= 2 * TELLING)
         };
         let mut found: Vec<Diagnosis> = proposed.into_iter().filter_map(whole).collect();
-        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        sorted::by_number(&mut found, &|one| one.residual);
         found
     }
 

@@ -28,6 +28,7 @@ use crate::formula::Form;
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED, Work};
 use crate::problem::{OutputGradients, Problem, Shape};
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, Z};
 use crate::tensor::{Gradients, Named};
 
@@ -303,7 +304,7 @@ fn bases(found: &[Vec<Model>]) -> Vec<&'static str> {
             None => counts.push((model.faults[0].name, 1)),
         }
     }
-    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    sorted::by_key(&mut counts, &|&(_, count)| std::cmp::Reverse(count));
     counts.into_iter().take(BASES).map(|(name, _)| name).collect()
 }
 
@@ -328,10 +329,10 @@ struct Computed {
 fn survivors(all: &[Model]) -> Vec<&Model> {
     let may_explain = |model: &&Model| model.fit.share <= 1.0 || model.fit.residual <= NEEDED;
     let mut models: Vec<&Model> = all.iter().filter(may_explain).collect();
-    models.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
+    sorted::by_number(&mut models, &|model| model.fit.residual);
     models.truncate(2 * NAMED);
     let mut in_part: Vec<&Model> = all.iter().filter(|model| model.covers && !may_explain(model)).collect();
-    in_part.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
+    sorted::by_number(&mut in_part, &|model| model.fit.residual);
     models.extend(in_part.into_iter().take(2 * NAMED));
     models
 }
@@ -349,7 +350,7 @@ fn best_first(models: &mut [Model], explained: &[usize]) {
         let divides = model.faults.iter().any(|fault| fault.divides());
         (model.is_contradicted, std::cmp::Reverse(count), is_separate, divides, places)
     };
-    models.sort_by(|a, b| {
+    sorted::by(models, &|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
     });
     let mut start = 0;

@@ -7,6 +7,7 @@ use super::super::structure;
 use super::{ALIKE, ELEMENTS, Fit, LIKELY, Look, Model, TELLING, TOGETHER, TOGETHER_OF_FEW};
 use crate::judge::diagnose::NEEDED;
 use crate::parallel;
+use crate::sorted;
 
 impl Look<'_> {
     /// Pairs that explain the gradient. Those with what explains others come first, then those whose members remove most of the
@@ -21,7 +22,7 @@ impl Look<'_> {
         let is_tried = |model: &Model| !is_few || !any.contains(&std::ptr::from_ref(model.faults[0]));
         let singles = singles.iter().filter(|model| is_tried(model));
         let mut ranked: Vec<(usize, &Model)> = singles.enumerate().collect();
-        ranked.sort_by(|a, b| a.1.fit.residual.total_cmp(&b.1.fit.residual));
+        sorted::by_number(&mut ranked, &|(_, model)| model.fit.residual);
         // What leaves the error as it is has no effect here, and of what leaves as much the first stands for all.
         ranked.retain(|(_, model)| (model.fit.residual - 1.0).abs() > ALIKE);
         ranked.dedup_by(|b, a| {
@@ -91,7 +92,7 @@ impl Look<'_> {
             pairs.filter(|(score, _)| score.is_finite()).collect::<Vec<_>>()
         });
         let mut scored = scored.concat();
-        scored.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        sorted::by(&mut scored, &|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         scored.truncate(LIKELY);
         scored.into_iter().map(|(_, pair)| pair).collect()
     }
