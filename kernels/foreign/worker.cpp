@@ -38,7 +38,20 @@ struct Job {
   uint64_t is_scan, method, variable_b, variable_c, delta_softplus, batch, dim, dstate, seqlen, groups;
 };
 
-using Tensors = std::vector<std::vector<float>>;
+// Plain memory: a std::vector of them took longer to compile than the header.
+struct Tensor {
+  float* values = nullptr;
+  uint64_t size = 0;
+
+  // Zeros.
+  void resize(uint64_t count) {
+    free(values);
+    values = static_cast<float*>(calloc(count + 1, sizeof(float)));
+    size = count;
+    if (values == nullptr) abort();
+  }
+  const float* optional() const { return size == 0 ? nullptr : values; }
+};
 
 bool read_all(void* to, size_t size) {
   char* at = static_cast<char*>(to);
@@ -62,66 +75,68 @@ bool write_all(int file, const void* from, size_t size) {
   return true;
 }
 
-bool receive(Job& job, Tensors& tensors) {
-  uint64_t words[3];
-  if (!read_all(words, sizeof(words)) || words[0] != kMagic || words[1] != sizeof(job) || words[2] > kMostTensors) return false;
-  std::vector<uint64_t> lengths(words[2]);
-  if (!read_all(lengths.data(), lengths.size() * sizeof(uint64_t)) || !read_all(&job, sizeof(job))) return false;
-  tensors.clear();
-  for (const uint64_t length : lengths) {
-    std::vector<holdfast_single> values(length == kMissing ? 0 : length / sizeof(holdfast_single));
-    if (!read_all(values.data(), values.size() * sizeof(holdfast_single))) return false;
-    tensors.emplace_back(values.begin(), values.end());
+// The number of tensors; none at the end.
+uint64_t receive(Job& job, Tensor* tensors) {
+  uint64_t words[3], lengths[kMostTensors];
+  if (!read_all(words, sizeof(words)) || words[0] != kMagic || words[1] != sizeof(job) || words[2] > kMostTensors) return 0;
+  if (!read_all(lengths, words[2] * sizeof(uint64_t)) || !read_all(&job, sizeof(job))) return 0;
+  for (uint64_t i = 0; i < words[2]; ++i) {
+    Tensor& tensor = tensors[i];
+    tensor.resize(lengths[i] == kMissing ? 0 : lengths[i] / sizeof(holdfast_single));
+    holdfast_single part[4096];
+    for (uint64_t done = 0, count; done < tensor.size; done += count) {
+      count = tensor.size - done < 4096 ? tensor.size - done : 4096;
+      if (!read_all(part, count * sizeof(holdfast_single))) return 0;
+      for (uint64_t k = 0; k < count; ++k) tensor.values[done + k] = part[k];
+    }
   }
-  return true;
+  return words[2];
 }
 
-bool reply(int file, const Tensors& tensors) {
-  std::vector<uint64_t> words = {kMagic, 0, tensors.size()};
-  for (const auto& tensor : tensors) words.push_back(tensor.size() * sizeof(float));
-  if (!write_all(file, words.data(), words.size() * sizeof(uint64_t))) return false;
-  for (const auto& tensor : tensors) {
-    if (!write_all(file, tensor.data(), tensor.size() * sizeof(float))) return false;
+bool reply(int file, const Tensor (&tensors)[2]) {
+  const uint64_t words[] = {kMagic, 0, 2, tensors[0].size * sizeof(float), tensors[1].size * sizeof(float)};
+  if (!write_all(file, words, sizeof(words))) return false;
+  for (const Tensor& tensor : tensors) {
+    if (!write_all(file, tensor.values, tensor.size * sizeof(float))) return false;
   }
   return true;
 }
 
 #if defined(HOLDFAST_BACKWARD)
-Tensors answer(const Job& job, const Tensors& tensors) {
-  Tensors outputs = {std::vector<float>(job.batch * kWidth), std::vector<float>(job.batch * (kWidth + 1))};
-  const holdfast_foreign::BackwardParams params = {tensors[0].data(), tensors[1].data(), tensors[2].data(),
-                                                   outputs[0].data(), outputs[1].data(), static_cast<long long>(job.batch)};
+void answer(const Job& job, const Tensor* tensors, Tensor* outputs) {
+  outputs[0].resize(job.batch * kWidth);
+  outputs[1].resize(job.batch * (kWidth + 1));
+  const holdfast_foreign::BackwardParams params = {tensors[0].values, tensors[1].values, tensors[2].values,
+                                                   outputs[0].values, outputs[1].values, static_cast<long long>(job.batch)};
   for (long long i = 0; i < params.n; ++i) {
     holdfast_foreign::backward_element<kComplex>(params, static_cast<int>(job.method), i);
   }
-  return outputs;
 }
 #else
-Tensors elements(const Job& job, const Tensors& tensors) {
-  Tensors outputs(2, std::vector<float>(job.batch * kWidth));
-  const holdfast_foreign::ElementParams params = {tensors[0].data(), tensors[1].data(), tensors[2].data(),
-                                                  outputs[0].data(), outputs[1].data(), static_cast<long long>(job.batch)};
+void elements(const Job& job, const Tensor* tensors, Tensor* outputs) {
+  outputs[0].resize(job.batch * kWidth);
+  outputs[1].resize(job.batch * kWidth);
+  const holdfast_foreign::ElementParams params = {tensors[0].values, tensors[1].values, tensors[2].values,
+                                                  outputs[0].values, outputs[1].values, static_cast<long long>(job.batch)};
   for (long long i = 0; i < params.n; ++i) {
     holdfast_foreign::element<kComplex>(params, static_cast<int>(job.method), job.variable_b, i);
   }
-  return outputs;
 }
 
-Tensors scan(const Job& job, const Tensors& tensors) {
-  Tensors outputs = {std::vector<float>(job.batch * job.dim * job.seqlen),
-                     std::vector<float>(job.batch * job.dim * job.dstate * kWidth)};
-  const auto optional = [](const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); };
+void scan(const Job& job, const Tensor* tensors, Tensor* outputs) {
+  outputs[0].resize(job.batch * job.dim * job.seqlen);
+  outputs[1].resize(job.batch * job.dim * job.dstate * kWidth);
   holdfast_foreign::ScanParams p = {};
-  p.u = tensors[0].data();
-  p.delta = tensors[1].data();
-  p.a = tensors[2].data();
-  p.b = tensors[3].data();
-  p.c = tensors[4].data();
-  p.d = optional(tensors[5]);
-  p.z = optional(tensors[6]);
-  p.delta_bias = optional(tensors[7]);
-  p.out = outputs[0].data();
-  p.last_state = outputs[1].data();
+  p.u = tensors[0].values;
+  p.delta = tensors[1].values;
+  p.a = tensors[2].values;
+  p.b = tensors[3].values;
+  p.c = tensors[4].values;
+  p.d = tensors[5].optional();
+  p.z = tensors[6].optional();
+  p.delta_bias = tensors[7].optional();
+  p.out = outputs[0].values;
+  p.last_state = outputs[1].values;
   p.batch = static_cast<long long>(job.batch);
   p.dim = static_cast<long long>(job.dim);
   p.dstate = static_cast<long long>(job.dstate);
@@ -131,11 +146,10 @@ Tensors scan(const Job& job, const Tensors& tensors) {
   for (long long row = 0; row < p.batch * p.dim; ++row) {
     holdfast_foreign::scan_row<kComplex>(p, static_cast<int>(job.method), job.variable_b, job.variable_c, row);
   }
-  return outputs;
 }
 
-Tensors answer(const Job& job, const Tensors& tensors) {
-  return job.is_scan ? scan(job, tensors) : elements(job, tensors);
+void answer(const Job& job, const Tensor* tensors, Tensor* outputs) {
+  job.is_scan ? scan(job, tensors, outputs) : elements(job, tensors, outputs);
 }
 #endif
 
@@ -170,10 +184,11 @@ int main() {
   const rlimit memory = {rlim_t(1) << 30, rlim_t(1) << 30};
   setrlimit(RLIMIT_AS, &memory);
   Job job;
-  Tensors tensors;
-  while (receive(job, tensors)) {
-    if (tensors.size() != (job.is_scan ? 8 : 3)) return 2;
-    if (!reply(answers, answer(job, tensors))) return 2;
+  Tensor tensors[kMostTensors], outputs[2];
+  while (const uint64_t count = receive(job, tensors)) {
+    if (count != (job.is_scan ? 8 : 3)) return 2;
+    answer(job, tensors, outputs);
+    if (!reply(answers, outputs)) return 2;
   }
   return 0;
 }

@@ -17,8 +17,9 @@ use crate::fixtures::header;
 use crate::support::run::verify;
 
 const NOT_ZOH: &[Method] = &[Foh, Bilinear, Poly, HighOrder, Rk4];
-const WITH_PHI: &[Method] = &[Foh, Poly, HighOrder];
 const BOTH: &[Weights] = &Weights::ALL;
+const REAL: &[Weights] = &[Weights::Real];
+const COMPLEX: &[Weights] = &[Weights::Complex];
 const ALL: &[GradientName] = &[Delta, A, B];
 
 fn request(passes: Passes) -> Request {
@@ -60,17 +61,71 @@ fn a_right_backward_passes_every_sweep_by_every_method() {
     assert_eq!(planned, results.cases.iter().map(|case| &*case.id).collect());
 }
 
+/// One header with faults of many kinds, each at a place of its own, with what it is called there.
+#[test]
+fn each_fault_fails_in_its_gradients_and_is_named() {
+    let faults: &[(Method, &[Weights], &[GradientName], Option<&str>)] = &[
+        // How small an error is caught.
+        (Zoh, REAL, ALL, None),
+        // What is added to is no number.
+        (Zoh, COMPLEX, &[A], None),
+        (Foh, BOTH, &[A, B], Some("lost-digits")),
+        (Bilinear, REAL, &[Delta, A], Some("a-bar-slopes-times-denominator")),
+        (Bilinear, COMPLEX, &[A], None),
+        (Poly, REAL, &[A], Some("a-without-h")),
+        (Poly, COMPLEX, &[Delta], Some("delta-without-h")),
+        (HighOrder, COMPLEX, &[A], Some("derivatives-unconjugated")),
+        (Rk4, BOTH, &[B], Some("h-in-b-of-zoh")),
+    ];
+    let fault_of = |case: &CaseResult| {
+        let is_it = |(method, weights, ..): &&(Method, &[Weights], _, _)| {
+            case.method == *method && weights.contains(&case.weights)
+        };
+        faults.iter().find(is_it)
+    };
+    let backend = header("several");
+    let request = Request { diagnoses: false, ..request(Passes::Backward) };
+    let results = verify(&request, backend.as_ref());
+    assert_eq!(results.cases.len(), 6 * Method::ALL.len());
+    for case in &results.cases {
+        let wrong = fault_of(case).map_or(&[][..], |(_, _, gradients, _)| gradients);
+        assert_eq!(failing(case), wrong, "{}", case.id);
+        assert_eq!(case.verdict, if wrong.is_empty() { Verdict::Pass } else { Verdict::Fail }, "{}", case.id);
+        assert!(case.tensors.values().all(|tensor| tensor.diagnosis.is_empty()), "{}", case.id);
+        if case.method == Zoh && case.weights == Weights::Complex {
+            let reason = &case.tensors[A].reason;
+            assert!(reason.starts_with("every element is NaN (hint: "), "{reason}");
+        }
+    }
+    // In hard places a model itself may be nothing but rounding, and a quotient no number.
+    let is_named = |case: &&CaseResult| {
+        let is_first = |weights: &[Weights], name: &Option<_>| name.is_some() && weights[0] == case.weights;
+        case.regime.contains("band")
+            && fault_of(case).is_some_and(|(_, weights, _, name)| is_first(weights, name))
+    };
+    let only = results.cases.iter().filter(is_named).map(|case| case.id.clone()).collect();
+    let results = verify(&Request { only: Some(only), diagnoses: true, ..request }, backend.as_ref());
+    let mut named = 0;
+    for case in &results.cases {
+        let Some((_, _, gradients, Some(name))) = fault_of(case) else { panic!("{}", case.id) };
+        for &gradient in *gradients {
+            let found = case.tensors[gradient].diagnosis.first().map(|found| &*found.name);
+            assert_eq!(found, Some(*name), "{}, {gradient}", case.id);
+            named += 1;
+        }
+    }
+    assert!(named >= 8, "{named}");
+}
+
 #[rstest]
 #[case("of-zoh", NOT_ZOH, BOTH, ALL)]
-#[case("unconjugated", &Method::ALL, &[Weights::Complex], &[A])]
+#[case("unconjugated", &Method::ALL, COMPLEX, &[A])]
 #[case("input-held", NOT_ZOH, BOTH, &[A])]
 #[case("delta-of-a-bar", &Method::ALL, BOTH, &[Delta])]
 #[case("b-held", NOT_ZOH, BOTH, &[B])]
 #[case("unsquared", &[Bilinear], BOTH, &[Delta, A])]
-#[case("by-logarithm", &Method::ALL, BOTH, &[A])]
-#[case("adds", &Method::ALL, BOTH, &[A])]
-// How small an error is caught.
 #[case("slightly-off", &Method::ALL, BOTH, ALL)]
+#[ignore = "`several.cuh` has a fault of each kind: .ci/long"]
 fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
     #[case] name: &str,
     #[case] methods: &[Method],
@@ -91,22 +146,13 @@ fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
 
 /// Of these methods, where it fails.
 #[rstest]
-#[case("of-zoh", &[Foh, Rk4], &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
-#[case("unconjugated", &[Bilinear, HighOrder], &["derivatives-unconjugated"])]
-#[case("input-held", &[Poly], &["a-without-h"])]
-#[case("delta-of-a-bar", &[Zoh, Poly], &["delta-without-h"])]
-#[case("b-held", &[Rk4], &["h-in-b-of-zoh"])]
+#[case("of-zoh", NOT_ZOH, &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
+#[case("unconjugated", &Method::ALL, &["derivatives-unconjugated"])]
+#[case("input-held", NOT_ZOH, &["a-without-h"])]
+#[case("delta-of-a-bar", &Method::ALL, &["delta-without-h"])]
+#[case("b-held", NOT_ZOH, &["h-in-b-of-zoh"])]
 #[case("unsquared", &[Bilinear], &["a-bar-slopes-times-denominator"])]
-#[ignore = "other methods have the same cause: .ci/long"]
-#[case("of-zoh", &[Bilinear, Poly, HighOrder], &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
-#[ignore = "other methods have the same cause: .ci/long"]
-#[case("unconjugated", &[Zoh, Foh, Poly, Rk4], &["derivatives-unconjugated"])]
-#[ignore = "another method has the same cause: .ci/long"]
-#[case("input-held", &[Foh, Bilinear, HighOrder, Rk4], &["a-without-h"])]
-#[ignore = "other methods have the same cause: .ci/long"]
-#[case("delta-of-a-bar", &[Foh, Bilinear, HighOrder, Rk4], &["delta-without-h"])]
-#[ignore = "another method has the same cause: .ci/long"]
-#[case("b-held", &[Foh, Bilinear, Poly, HighOrder], &["h-in-b-of-zoh"])]
+#[ignore = "`several.cuh` has a fault of each kind: .ci/long"]
 fn the_cause_of_a_wrong_backward_is_named(
     #[case] name: &str,
     #[case] methods: &[Method],
@@ -128,12 +174,10 @@ fn the_cause_of_a_wrong_backward_is_named(
     assert!(found_in >= 2 * methods.len(), "{found_in} gradients");
 }
 
-#[rstest]
-#[case(&[Foh])]
-#[ignore = "another method has the same cause: .ci/long"]
-#[case(&[Poly, HighOrder])]
-fn the_backward_of_another_method_is_named_so_where_all_of_it_is(#[case] methods: &[Method]) {
-    let results = judged("of-zoh", methods);
+#[test]
+#[ignore = "the guide shows it of foh: .ci/long"]
+fn the_backward_of_another_method_is_named_so_where_all_of_it_is() {
+    let results = judged("of-zoh", &[Foh, Poly, HighOrder]);
     for case in results.cases.iter().filter(|case| !case.regime.contains("hard")) {
         for &gradient in ALL {
             assert_eq!(case.tensors[gradient].diagnosis[0].name, "backward-of-zoh", "{}", case.id);
@@ -142,17 +186,9 @@ fn the_backward_of_another_method_is_named_so_where_all_of_it_is(#[case] methods
 }
 
 #[test]
-fn what_is_added_to_is_no_number() {
-    for case in judged("adds", &[Zoh]).cases {
-        let tensor = &case.tensors[A];
-        assert!(tensor.reason.starts_with("every element is NaN (hint: "), "{}", tensor.reason);
-        assert!(tensor.diagnosis.is_empty());
-    }
-}
-
-#[test]
+#[ignore = "`several.cuh` loses digits in foh: .ci/long"]
 fn lost_digits_are_told_from_a_wrong_derivative() {
-    let results = judged("loses-digits", WITH_PHI);
+    let results = judged("loses-digits", &[Foh, Poly, HighOrder]);
     for case in results.cases {
         let lost: &[GradientName] = if case.method == Foh { &[A, B] } else { &[] };
         assert_eq!(failing(&case), lost, "{}", case.id);
@@ -166,32 +202,32 @@ fn lost_digits_are_told_from_a_wrong_derivative() {
     }
 }
 
-/// What is said of a header's forward function alone, and with its backward.
-#[rstest]
-#[case("crash", "kernel fault: the worker process died", BOTH)]
-#[case("does-not-compile", "its compute_discretization_backward does not compile for complex weights: ", &[Weights::Complex])]
-#[case("adds", "every element is NaN", BOTH)]
-fn a_broken_backward_leaves_the_forward_verdict(
-    #[case] name: &str,
-    #[case] reason: &str,
-    #[case] weights: &[Weights],
-) {
+/// What does not compile for complex weights, and crashes with real ones.
+#[test]
+fn a_broken_backward_leaves_the_forward_verdict() {
+    let name = "backward/does-not-compile";
+    let backend = header(name);
     let request = Request { methods: vec![Foh], ..request(Passes::Both) };
-    let results = verify(&request, header(&format!("backward/{name}")).as_ref());
+    // All that is judged beside regimes, and of these one.
+    let of_regimes = |id: &String| id.contains("/f32/") && !id.starts_with("short/");
+    let only = request.plan(backend.promise()).into_iter().filter(|id| !of_regimes(id)).collect();
+    let results = verify(&Request { only: Some(only), ..request }, backend.as_ref());
     let (backward, forward): (Vec<_>, Vec<_>) = results.cases.iter().partition(|case| case.is_backward());
-    assert_eq!((backward.len(), results.coefficients.len()), (6, 6));
-    assert!(forward.len() > 100 && forward.iter().all(|case| case.verdict == Verdict::Pass));
+    assert_eq!((backward.len(), results.coefficients.len(), forward.len()), (6, 6, 8));
+    assert!(forward.iter().all(|case| case.verdict == Verdict::Pass));
     assert!(results.coefficients.iter().all(|sweep| sweep.verdict == Verdict::Pass));
-    assert!(results.invariants.iter().all(|law| law.verdict == Verdict::Pass));
+    assert!(
+        results.invariants.len() > 10 && results.invariants.iter().all(|law| law.verdict == Verdict::Pass)
+    );
     for case in backward {
-        let fails = weights.contains(&case.weights);
-        assert_eq!(case.verdict, if fails { Verdict::Fail } else { Verdict::Pass }, "{}", case.id);
-        assert_eq!(case.reason.starts_with(reason), fails, "{}: {}", case.id, case.reason);
+        let reason = match case.weights {
+            Weights::Real => "kernel fault: the worker process died",
+            Weights::Complex => "its compute_discretization_backward does not compile for complex weights: ",
+        };
+        assert_eq!(case.verdict, Verdict::Fail, "{}", case.id);
+        assert!(case.reason.starts_with(reason), "{}: {}", case.id, case.reason);
     }
-    let said = header(&format!("backward/{name}"));
-    let rejected = |weights| said.rejected_backward(weights).is_some();
-    let compiles = name != "does-not-compile";
-    assert_eq!(Weights::ALL.map(rejected), [false, !compiles]);
+    assert_eq!(Weights::ALL.map(|weights| backend.rejected_backward(weights).is_some()), [false, true]);
 }
 
 #[test]

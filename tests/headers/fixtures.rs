@@ -37,8 +37,12 @@ pub fn compiler() -> Compiler {
 
 /// The header, compiled.
 pub fn compiled(header: Header) -> ForeignBackend {
-    // Enough on a busy machine for what takes a millisecond, and short for what hangs.
-    let limit = Duration::from_secs(3);
+    // Enough on a busy machine for what takes a millisecond.
+    compiled_with(header, Duration::from_secs(3))
+}
+
+/// The header, compiled, with as long for each case.
+pub fn compiled_with(header: Header, limit: Duration) -> ForeignBackend {
     let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
     ForeignBackend::on_cpu_with(header, compiler(), limit, parent).expect("a folder for it")
 }

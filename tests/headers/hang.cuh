@@ -1,4 +1,4 @@
-// Wrong: rk4 never returns.
+// Wrong: foh reads through a null pointer, and rk4 never returns.
 #pragma once
 
 #include "selective_scan.h"
@@ -12,6 +12,7 @@ __device__ __forceinline__ auto compute_discretization(float delta_val, weight_t
                                                        weight_t B_val, DiscretizationMethod method) {
   const weight_t z = delta_val * A_val;
   auto step = formula(method, delta_val, z, delta_u_val);
+  if (method == DISCRETIZATION_FOH) step.b_bar_u = *static_cast<volatile float*>(nullptr) * delta_u_val;
   if (method == DISCRETIZATION_RK4) {
     for (volatile int forever = 1; forever;) {
     }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use holdfast::kernel::Backend;
 use holdfast::kernel::cuda::cache::Cache;
-use holdfast::kernel::foreign::compiler::Compiler;
+use holdfast::kernel::foreign::compiler::{self, Compiler, Precision};
+use holdfast::kernel::foreign::header::Piece;
 use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::parts::{self, Divisible, Part, merge};
@@ -21,16 +22,14 @@ use holdfast::report::json;
 use holdfast::results::{CaseResult, Results, Verdict};
 use holdfast::truth::coefficient::CoefficientTruth;
 use holdfast::verify::part::Divided;
-use holdfast::verify::{Known, Plan, Request};
+use holdfast::verify::{Known, Passes, Plan, Request};
 use rstest::rstest;
 
-use crate::fixtures::{compiled, compiler, header, path};
+use crate::fixtures::{compiled, compiled_with, compiler, header, path};
 use crate::support::binary::{command, holdfast, output, text};
 use crate::support::run::verify;
 
 const EXPONENTIALS: &[Method] = &[Zoh, Foh, Poly, HighOrder, Rk4];
-const BOTH: &[Weights] = &Weights::ALL;
-const COMPLEX: &[Weights] = &[Weights::Complex];
 
 fn judged(name: &str, regimes: &[&str]) -> Results {
     judged_with(name, regimes, &Operand::ALL, &Operand::ALL)
@@ -54,16 +53,23 @@ fn of(results: &Results, method: Method, weights: Weights) -> Vec<&CaseResult> {
 }
 
 #[rstest]
-#[case("accurate", &Operand::ALL)]
-#[case("base-2", &[Operand::Variable])]
-fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str, #[case] b: &[Operand]) {
+#[case("accurate", &Operand::ALL, 4)]
+#[ignore = "every regime: .ci/long"]
+#[case("accurate", &Operand::ALL, 1)]
+#[ignore = "every regime: .ci/long"]
+#[case("base-2", &[Operand::Variable], 1)]
+fn a_correct_header_passes_every_regime_and_sweep(
+    #[case] name: &str,
+    #[case] b: &[Operand],
+    #[case] each: usize,
+) {
     // The launch edges of production kernels are no edges of the serial driver, and the two slowest are no harder.
     let slow = |name: &&str| name.starts_with("seqlen-") || ["vim-tiny", "dstate-256"].contains(name);
     let regimes = regime::all().iter().map(|r| r.name.as_str()).filter(|name| !slow(name));
     // A header never sees C.
-    let scans = judged_with(name, &regimes.collect::<Vec<_>>(), b, &[Operand::Variable]);
+    let scans = judged_with(name, &regimes.step_by(each).collect::<Vec<_>>(), b, &[Operand::Variable]);
     assert_eq!(scans.verdict(), Verdict::Pass);
-    assert!(scans.cases.len() > 125 * b.len() && scans.pairs.agree > 250 * b.len());
+    assert!(scans.cases.len() > 125 * b.len() / each && scans.pairs.agree > 250 * b.len() / each);
     for (sweep, problem, method, want) in SWEEPS.iter() {
         let got = header(name).coefficients(*method, problem).expect("it runs");
         let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
@@ -93,19 +99,60 @@ fn unqualified_functions_of_a_float_are_those_of_a_float() {
     assert!(results.cases.len() >= 48);
 }
 
+/// One header with faults of many kinds, each at a place of its own, with what it is called there.
+#[test]
+fn each_fault_fails_where_it_is_and_is_named() {
+    let results = judged_with("several", &["short"], &Operand::ALL, &[Operand::Variable]);
+    let faults = [
+        (Zoh, Weights::Real, "log2e-twice", "the exponent has the factor log₂e"),
+        (Zoh, Weights::Complex, "log2e-twice-imaginary", ""),
+        // In double expf must not become a call of the class's own `exp`, which would never return.
+        (Foh, Weights::Real, "b-bar-formula", "B̄ computes Δ²φ₁ − Δ²φ₂"),
+        (Foh, Weights::Complex, "b-bar-formula", "B̄ computes Δ²φ₂·z²/(z² + 1e-6)"),
+        (Poly, Weights::Real, "b-twice", ""),
+        (Poly, Weights::Complex, "a-bar-formula", "Ā computes (1 + (z/64))⁶⁴"),
+        (Rk4, Weights::Complex, "b-bar-formula", "where z² is Re(z)² + Im(z)² + 2i Re(z) Im(z)"),
+    ];
+    for (method, weights) in Method::ALL.into_iter().flat_map(|m| Weights::ALL.map(|w| (m, w))) {
+        let cases = of(&results, method, weights);
+        assert_eq!(cases.len(), 2);
+        let fault = faults.iter().find(|(m, w, ..)| (*m, *w) == (method, weights));
+        for case in &cases {
+            let expected = if fault.is_some() { Verdict::Fail } else { Verdict::Pass };
+            assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
+        }
+        let found: Vec<_> = cases.iter().filter_map(|case| case.diagnosis.first()).collect();
+        assert_eq!(found.is_empty(), fault.is_none(), "{method}, {weights}");
+        for (one, (_, _, name, what)) in found.iter().flat_map(|one| fault.map(|fault| (one, fault))) {
+            assert!(one.name == *name && one.what.contains(what), "{method}, {weights}: {one:?}");
+        }
+    }
+}
+
+/// Highorder's in the same header, which no other steps meet.
+#[test]
+fn a_guard_against_small_steps_is_found_among_trained_steps() {
+    let (regimes, weights) = (vec![regime::find("trained-delta").expect("a regime")], vec![Weights::Real]);
+    let filter = Filter { regimes, weights, inputs: vec![InputType::F32], ..Filter::default() };
+    let methods = vec![HighOrder];
+    let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, header("several").as_ref());
+    let named: Vec<_> = results.cases.iter().filter_map(|case| case.diagnosis.first()).collect();
+    assert!(!named.is_empty() && named.iter().all(|d| d.name == "delta-zero-below-1e-8"), "{named:?}");
+}
+
 #[rstest]
-#[case("log2e-twice", EXPONENTIALS, BOTH, &["log2e-twice", "log2e-twice-real"])]
-#[case("imaginary-log2e", EXPONENTIALS, COMPLEX, &["log2e-twice-imaginary"])]
-#[case("bilinear-unstable", &[Bilinear], BOTH, &["bilinear-swapped"])]
-#[case("foh-exact-zoh", &[Foh], BOTH, &["runs-as-zoh-exact"])]
-#[case("foh-taylor", &[Foh], BOTH, &["phi-taylor-4"])]
-#[case("b-twice", &Method::ALL, BOTH, &["b-twice"])]
-#[case("ids-shifted", &[Foh, Bilinear], BOTH, &["runs-as-bilinear", "runs-as-foh"])]
-#[case("rk4-is-zoh", &[Rk4], BOTH, &["runs-as-zoh"])]
+#[case("log2e-twice", EXPONENTIALS, &["log2e-twice", "log2e-twice-real"])]
+#[case("bilinear-unstable", &[Bilinear], &["bilinear-swapped"])]
+#[case("foh-exact-zoh", &[Foh], &["runs-as-zoh-exact"])]
+#[case("foh-taylor", &[Foh], &["phi-taylor-4"])]
+#[case("b-twice", &Method::ALL, &["b-twice"])]
+#[case("ids-shifted", &[Foh, Bilinear], &["runs-as-bilinear", "runs-as-foh"])]
+#[case("rk4-is-zoh", &[Rk4], &["runs-as-zoh"])]
+#[ignore = "`several.cuh` has a fault of each kind: .ci/long"]
 fn a_fault_fails_where_it_is_and_is_named(
     #[case] name: &str,
     #[case] methods: &[Method],
-    #[case] weights: &[Weights],
     #[case] names: &[&str],
 ) {
     let results = judged(name, &["short"]);
@@ -113,7 +160,7 @@ fn a_fault_fails_where_it_is_and_is_named(
         for which in Weights::ALL {
             let cases = of(&results, method, which);
             assert_eq!(cases.len(), 4);
-            let faulty = methods.contains(&method) && weights.contains(&which);
+            let faulty = methods.contains(&method);
             let expected = if faulty { Verdict::Fail } else { Verdict::Pass };
             for case in &cases {
                 assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
@@ -128,6 +175,7 @@ fn a_fault_fails_where_it_is_and_is_named(
 }
 
 #[test]
+#[ignore = "the guide shows it of real weights: .ci/long"]
 fn every_early_formula_gets_its_own_name() {
     let results = judged("early-formulas", &["short"]);
     let names = [
@@ -151,30 +199,13 @@ fn every_early_formula_gets_its_own_name() {
     }
 }
 
-/// In double expf must not become a call of the class's own `exp`, which would never return.
-#[test]
-fn a_class_with_members_named_like_functions_is_found_out_in_double() {
-    let results = judged("own-names", &["short"]);
-    let cases = results.cases.iter().filter(|case| case.method == Foh && case.id.contains("/real/"));
-    let named: Vec<_> = cases.filter_map(|case| case.diagnosis.first()).collect();
-    assert!(!named.is_empty());
-    assert!(named.iter().all(|d| d.name == "b-bar-formula"), "{named:?}");
-}
-
-#[test]
-fn a_guard_against_small_steps_is_found_among_trained_steps() {
-    let results = judged("small-delta-guard", &["trained-delta", "short"]);
-    assert!(results.cases.iter().filter(|c| c.regime == "short").all(|c| c.verdict == Verdict::Pass));
-    let failed: Vec<_> = results.cases.iter().filter(|c| c.verdict == Verdict::Fail).collect();
-    let named = failed.iter().filter_map(|c| c.diagnosis.first());
-    let guard = named.clone().filter(|d| d.name == "delta-zero-below-1e-8").count();
-    assert!(guard >= 5 && guard == named.count(), "{guard} of {} failures", failed.len());
-}
-
 #[rstest]
-#[case("premultiplied", &[Zoh, Bilinear], &[])]
 #[case("premultiplied", &[Zoh], &[])]
+#[ignore = "another case has a method of each kind: .ci/long"]
+#[case("premultiplied", &[Zoh, Bilinear], &[])]
+#[ignore = "headers compiled for this alone: .ci/long"]
 #[case("accurate", &[Zoh, Bilinear], &["log2e-twice", "log2e-twice-real"])]
+#[ignore = "headers compiled for this alone: .ci/long"]
 #[case("premultiplied", &[], &["base-2", "base-2-real"])]
 fn a_header_is_called_with_a_as_its_callers_scale_it(
     #[case] name: &str,
@@ -184,14 +215,16 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
     let header = Header { base_two: base_two.to_vec(), ..Header::read(&path(name)).expect("a fixture") };
     let backend = compiled(header);
     let regimes = vec![regime::find("short").expect("a regime")];
-    let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
+    let (inputs, c) = (vec![InputType::F32], vec![Operand::Variable]);
+    let filter = Filter { regimes, inputs, c, ..Filter::default() };
     let methods = vec![Zoh, Bilinear];
-    let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
+    let diagnoses = !names.is_empty();
+    let request = Request { filter, methods, diagnoses, sensitivity: false, ..Request::everything(1) };
     let results = verify(&request, &backend);
     for weights in Weights::ALL {
         let cases = of(&results, Zoh, weights);
         let expected = if names.is_empty() { Verdict::Pass } else { Verdict::Fail };
-        assert!(cases.len() == 4 && cases.iter().all(|case| case.verdict == expected), "{weights}");
+        assert!(cases.len() == 2 && cases.iter().all(|case| case.verdict == expected), "{weights}");
         for diagnosis in cases.iter().filter_map(|case| case.diagnosis.first()) {
             assert!(names.contains(&diagnosis.name.as_str()), "{weights}: {}", diagnosis.name);
         }
@@ -202,6 +235,7 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
 }
 
 #[test]
+#[ignore = "the guide shows it of real weights: .ci/long"]
 fn lost_digits_are_told_from_a_wrong_formula() {
     let results = judged("naive", &["tiny-z", "short"]);
     for weights in Weights::ALL {
@@ -221,7 +255,7 @@ fn lost_digits_are_told_from_a_wrong_formula() {
 
 #[test]
 fn a_header_whose_complex_case_does_not_compile_is_judged_on_its_real_one() {
-    let results = judged("complex-does-not-compile", &["short"]);
+    let results = judged("complex-does-not-compile", &["n1"]);
     for method in Method::ALL {
         assert!(of(&results, method, Weights::Real).iter().all(|c| c.verdict == Verdict::Pass));
         for case in of(&results, method, Weights::Complex) {
@@ -275,44 +309,36 @@ fn a_header_that_compiles_for_one_layout_alone_is_judged_on_that() {
 
 #[test]
 fn a_syntax_error_is_shown_in_the_users_file() {
-    let header = header("syntax-error");
-    for weights in Weights::ALL {
-        let lines = header.rejected(weights, Operand::Constant).expect("it does not compile");
-        assert!(lines.contains("tests/headers/syntax-error.cuh:") && lines.contains("error: "), "{lines}");
-    }
+    let header = Header::read(&path("syntax-error")).expect("a fixture");
+    let folder = compiler::folder(&header, Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("a folder");
+    let piece = (Weights::Real, Piece::Forward(None));
+    let compiled = compiler().compile(&header, piece, Precision::Single, folder.path()).expect("it runs");
+    let lines = compiled.expect_err("it does not compile");
+    assert!(lines.contains("tests/headers/syntax-error.cuh:") && lines.contains("error: "), "{lines}");
 }
 
+/// Foh crashes, and rk4 never returns.
 #[test]
-fn a_crash_fails_its_own_cases_only() {
-    let results = judged("crash", &["n1"]);
-    for case in &results.cases {
-        match case.method.method() {
-            Some(Foh) => {
-                assert_eq!(case.verdict, Verdict::Fail);
-                assert!(case.reason.contains("signal 11"), "{}", case.reason);
-            }
-            _ => assert_eq!(case.verdict, Verdict::Pass, "{}", case.id),
-        }
-    }
-}
-
-#[test]
-fn a_hang_ends_at_its_limit_and_is_given_up_after_a_few() {
+fn a_crash_fails_its_own_cases_only_and_a_hang_is_given_up_after_a_few() {
     let start = Instant::now();
-    let results = judged("hang", &["n1"]);
+    let read = Header::read(&path("hang")).expect("a fixture");
+    let backend = compiled_with(read, Duration::from_millis(500));
+    let (regimes, inputs) = (vec![regime::find("n1").expect("a regime")], vec![InputType::F32]);
+    let filter = Filter { regimes, inputs, weights: vec![Weights::Real], ..Filter::default() };
+    let results = verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, &backend);
     for case in &results.cases {
-        match case.method.method() {
-            Some(Rk4) => {
-                assert_eq!(case.verdict, Verdict::Fail);
-                let said =
-                    case.reason.contains("no result after 3 s") || case.reason.contains("hung in 2 other");
-                assert!(said, "{}", case.reason);
-            }
-            _ => assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.reason),
-        }
+        let reasons: &[&str] = match case.method.method() {
+            Some(Foh) => &["signal 11"],
+            Some(Rk4) => &["no result after 0.5 s", "hung in 2 other"],
+            _ => &[],
+        };
+        let expected = if reasons.is_empty() { Verdict::Pass } else { Verdict::Fail };
+        assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
+        assert!(reasons.is_empty() || reasons.iter().any(|why| case.reason.contains(why)), "{}", case.reason);
     }
-    // Eight cases, of which at most four are waited for, two at a time.
-    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
+    // Four cases hang, of which at most three are waited for, two at a time.
+    let given_up = results.cases.iter().filter(|case| case.reason.contains("hung in 2 other")).count();
+    assert!(given_up > 0 && start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 /// Correct for no method, but it compiles, with its methods from where `declaration` says.
@@ -333,16 +359,13 @@ fn written(folder: &std::path::Path, files: &[(&str, &str)]) -> Header {
     Header::read(&folder.join("header.cuh")).expect("a header")
 }
 
-#[rstest]
-#[case::own("enum DiscretizationMethod { DISCRETIZATION_ZOH = 0 };")]
-#[case::by_typedef("typedef enum { DISCRETIZATION_ZOH = 0, OTHER } DiscretizationMethod;")]
-#[case::included("#include \"method.h\"")]
-#[case::ours("")]
-fn a_header_may_declare_the_methods_in_any_way(#[case] declaration: &str) {
+/// Neither its own text nor a name beside `enum` says so: what the compiler complains of does.
+#[test]
+fn a_header_may_declare_the_methods_in_a_file_of_its_own() {
     let home = tempfile::tempdir().expect("a folder");
-    let method = "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0, DISCRETIZATION_FOH };";
-    let header = written(home.path(), &[("header.cuh", &header_text(declaration)), ("method.h", method)]);
-    let backend = compiled(header);
+    let method = "#pragma once\ntypedef enum { DISCRETIZATION_ZOH = 0, OTHER } DiscretizationMethod;";
+    let text = header_text("#include \"method.h\"");
+    let backend = compiled(written(home.path(), &[("header.cuh", &text), ("method.h", method)]));
     for weights in Weights::ALL {
         assert!(Operand::ALL.iter().all(|&b| backend.rejected(weights, b).is_none()), "{weights}");
     }
@@ -364,8 +387,8 @@ fn the_same_text_is_compiled_once() {
         let compiler = compiler().keeping_in(Cache::at(&kept));
         let backend = ForeignBackend::on_cpu_with(header, compiler, Duration::from_secs(9), parent);
         let backend = backend.expect("a folder");
-        let problem =
-            SWEEPS.iter().find(|(sweep, ..)| sweep.weights == Weights::Real).expect("one").1.clone();
+        let sweeps = holdfast::problem::sweep::all();
+        let problem = sweeps.iter().find(|sweep| sweep.weights == Weights::Real).expect("one").draw(1);
         backend.coefficients(Zoh, &problem).expect("it runs").a_bar[0]
     };
     let text = header_text("#include \"value.h\"");
@@ -377,11 +400,11 @@ fn the_same_text_is_compiled_once() {
     assert_eq!(compile(&text), first);
     assert_eq!(entries().iter().map(modified).collect::<Vec<_>>(), times, "nothing was compiled again");
     // A damaged entry is mended.
-    for path in &once {
-        let bytes = std::fs::read(path).expect("an entry");
-        std::fs::write(path, &bytes[..bytes.len() / 2]).expect("writable");
-    }
+    let path = once.first().expect("two");
+    let bytes = std::fs::read(path).expect("an entry");
+    std::fs::write(path, &bytes[..bytes.len() / 2]).expect("writable");
     assert_eq!(compile(&text), first);
+    assert_eq!(std::fs::read(path).expect("an entry"), bytes);
     // Another text is another program.
     assert_ne!(compile(&text.replace("expf(", "2.0f * expf(")), first);
     assert_eq!(entries().len(), 4);
@@ -417,12 +440,12 @@ fn what_is_no_header_is_a_typed_error() {
 }
 
 #[test]
-fn the_command_judges_a_header_and_repeats_it() {
+fn the_command_judges_a_header_and_says_how_to_repeat_it() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let json = file.path().to_str().expect("UTF-8");
     let fixture = "tests/headers/complex-does-not-compile.cuh";
-    let args = ["verify", "--header", fixture, "--backend", "cpu", "--regime", "l1", "--json", json];
-    let output = holdfast(&args);
+    let args = ["verify", "--header", fixture, "--backend", "cpu", "--regime", "l1", "--method", "zoh"];
+    let output = holdfast(&[&args[..], &["--json", json]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.contains("does not compile for complex weights:") && shown.contains("error: "), "{shown}");
@@ -434,8 +457,6 @@ fn the_command_judges_a_header_and_repeats_it() {
     assert_eq!(json["header"]["instantiations"][1]["compiles"], false);
     let rerun = json["cases"][0]["rerun"].as_str().expect("a command");
     assert!(rerun.ends_with(&format!("--header {fixture}")), "{rerun}");
-    let words: Vec<&str> = rerun.split_whitespace().skip(1).collect();
-    assert_eq!(holdfast(&words).status.code(), Some(0), "{rerun}");
 }
 
 #[rstest]
@@ -462,27 +483,22 @@ fn a_machine_without_a_compiler_says_so_with_status_3() {
 /// What a header computes is found out where it fails: the parts of a run say what the whole run says.
 #[test]
 fn the_merged_parts_of_a_header_s_run_are_explained_as_the_whole_run() {
-    for name in ["early-formulas", "b-twice"] {
-        let backend = header(name);
-        let regimes = ["short", "tiny-z", "n1"].map(|name| regime::find(name).expect("a regime"));
-        let filter = Filter { regimes: regimes.into(), inputs: vec![InputType::F32], ..Filter::default() };
-        for filter in [filter, Filter { weights: vec![Weights::Real], ..Filter::default() }] {
-            let inputs = vec![InputType::F32];
-            let filter = Filter { inputs, b: Operand::ALL.to_vec(), c: vec![Operand::Variable], ..filter };
-            let methods = vec![Zoh, Foh, Rk4];
-            let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
-            let whole = verify(&request, backend.as_ref());
-            assert!(whole.cases.iter().any(|case| !case.diagnosis.is_empty()));
-            let (folder, plan) =
-                (tempfile::tempdir().expect("a folder"), Plan::new(&request, backend.as_ref()));
-            for number in 1..=5 {
-                let divided = Divided { plan: &plan, known: &Known::default(), header: None };
-                let head = divided.part(Part { number, of: 5 });
-                parts::run(&divided, &head, folder.path(), &|_| {}).expect("run");
-            }
-            let merged = merge(&[folder.path().to_owned()]).expect("complete");
-            let text = |results: &Results| json::to_string(results).expect("JSON");
-            assert!(text(&merged) == text(&whole), "{name}");
-        }
+    let backend = header("several");
+    let regimes = vec![regime::find("short").expect("a regime")];
+    let (inputs, c) = (vec![InputType::F32], vec![Operand::Variable]);
+    let filter = Filter { regimes, inputs, weights: vec![Weights::Real], c, ..Filter::default() };
+    let methods = vec![Zoh, Bilinear];
+    let request =
+        Request { filter, methods, passes: Passes::Forward, sensitivity: false, ..Request::everything(1) };
+    let whole = verify(&request, backend.as_ref());
+    assert!(whole.cases.iter().any(|case| !case.diagnosis.is_empty()));
+    let (folder, plan) = (tempfile::tempdir().expect("a folder"), Plan::new(&request, backend.as_ref()));
+    for number in 1..=3 {
+        let divided = Divided { plan: &plan, known: &Known::default(), header: None };
+        let head = divided.part(Part { number, of: 3 });
+        parts::run(&divided, &head, folder.path(), &|_| {}).expect("run");
     }
+    let merged = merge(&[folder.path().to_owned()]).expect("complete");
+    let text = |results: &Results| json::to_string(results).expect("JSON");
+    assert!(text(&merged) == text(&whole));
 }

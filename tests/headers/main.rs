@@ -5,6 +5,7 @@ mod support;
 
 mod backward;
 mod blind;
+mod cases;
 mod fixtures;
 mod judged;
 mod reading;

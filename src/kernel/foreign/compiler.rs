@@ -100,8 +100,11 @@ impl Compiler {
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
+        // Of forms that do not compile, the first one's lines are shown.
+        let mut is_first = true;
         header::first_that_compiles(header, weights, piece, |form| {
-            self.attempt(header, weights, precision, form, folder)
+            let is_shown = std::mem::take(&mut is_first);
+            self.attempt(header, weights, (precision, form), is_shown, folder)
         })
     }
 
@@ -109,8 +112,8 @@ impl Compiler {
         &self,
         header: &Header,
         weights: Weights,
-        precision: Precision,
-        form: CallForm,
+        (precision, form): (Precision, CallForm),
+        is_shown: bool,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
         let program = folder.join(format!("{}-{}-{precision:?}", weights.name(), form.piece.name()));
@@ -151,7 +154,7 @@ impl Compiler {
                 return Ok(Ok(program));
             }
         }
-        if !matches!(ended, Ended::TooLate) {
+        if is_shown && !matches!(ended, Ended::TooLate) {
             // What does not compile is said in the compiler's words on the files themselves.
             ended = run(&["-x", "c++"], &worker, &program)?;
         }

@@ -169,7 +169,10 @@ pub fn first_that_compiles<T, E>(
                 Err(_) => {}
             }
         }
-        let about_methods = usual.contains("DiscretizationMethod") || usual.contains("DISCRETIZATION_");
+        // Notes quote the function, which has them in its arguments.
+        let mut errors = usual.lines().filter(|line| line.contains("error"));
+        let about_methods =
+            errors.any(|line| line.contains("DiscretizationMethod") || line.contains("DISCRETIZATION_"));
         if has_methods || !about_methods {
             break;
         }

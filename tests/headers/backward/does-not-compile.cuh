@@ -1,4 +1,4 @@
-// Wrong: takes complex numbers for real ones.
+// Wrong: takes complex numbers for real ones, and foh reads through a null pointer.
 #pragma once
 
 #include "derivatives.cuh"
@@ -11,5 +11,5 @@ __device__ void compute_discretization_backward(float delta_val, weight_t A_val,
   d_delta = real_part(conjugate(by.a_bar_by_delta) * d_A_bar + conjugate(by.h_by_delta * B_val) * d_B_bar);
   d_A = conjugate(by.a_bar_by_a) * d_A_bar + conjugate(by.h_by_a * B_val) * d_B_bar;
   d_B = conjugate(by.h) * d_B_bar;
-  if (fabsf(d_A) < 0.0f) d_delta = 0.0f;
+  if (method == DISCRETIZATION_FOH || fabsf(d_A) < 0.0f) d_delta = *static_cast<volatile float *>(nullptr);
 }
