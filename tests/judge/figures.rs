@@ -68,10 +68,13 @@ pub fn recorded(path: &str) -> Vec<String> {
     all
 }
 
+/// What a test says that compares some of a snapshot.
+pub const ANEW: &str = "INSTA_UPDATE=always cargo test --test judge -- --ignored as_recorded records it anew";
+
 /// Compares one in `step` of what a test of .ci/long has recorded, which is this many.
 pub fn assert_some(path: &str, count: usize, step: usize, said: impl Fn(usize) -> String + Sync) {
     let known = recorded(path);
-    assert_eq!(known.len(), count, "{path} is recorded anew by .ci/long");
+    assert_eq!(known.len(), count, "{path}; {ANEW}");
     let some: Vec<usize> = (0..count).step_by(step).collect();
     let said: Vec<(usize, String)> = some.into_par_iter().map(|i| (i, said(i))).collect();
     let wrong: Vec<String> = said
@@ -79,5 +82,5 @@ pub fn assert_some(path: &str, count: usize, step: usize, said: impl Fn(usize) -
         .filter(|(i, said)| *said != known[*i])
         .map(|(i, said)| format!("{said}recorded is\n{}", known[i]))
         .collect();
-    assert!(wrong.is_empty(), "{path} is recorded anew by .ci/long:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{path}:\n{}\n{ANEW}", wrong.join("\n"));
 }

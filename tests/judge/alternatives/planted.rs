@@ -12,7 +12,7 @@ use holdfast::tensor::{TensorName, Tensors};
 use rayon::prelude::*;
 
 use super::{LENGTH, kind, planted_problems};
-use crate::figures::golden;
+use crate::figures::{ANEW, golden};
 use crate::planting::Planting;
 
 /// A sentence with # for each number in it.
@@ -180,5 +180,5 @@ fn what_is_said_of_some_is_as_recorded() {
             .then(|| format!("{name}: {cell}, recorded is {}", row.unwrap_or("that all are first or pass")))
     });
     let wrong: Vec<String> = wrong.collect();
-    assert!(wrong.is_empty(), "{}\n.ci/long planted says what all are", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{}\n{ANEW}", wrong.join("\n"));
 }

@@ -11,7 +11,7 @@ use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
 use rayon::prelude::*;
 
-use super::figures::golden_in;
+use super::figures::{ANEW, golden_in};
 use super::reconstruct::{found_of, right};
 
 /// A step: Δ, A, B and u.
@@ -121,5 +121,5 @@ fn what_is_said_of_some_wrong_steps_is_as_recorded() {
             );
         }
     }
-    assert!(some.is_empty(), "said is, and recorded is: {some:#?}\n.ci/long wrong_steps records all anew");
+    assert!(some.is_empty(), "said is, and recorded is: {some:#?}\n{ANEW}");
 }
