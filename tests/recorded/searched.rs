@@ -1,6 +1,7 @@
 //! Tables of recordings with what is wrong with them. Each tenth case of a table is searched for everything that is known, as
-//! `holdfast check` does. Of the others it is asked whether what they expect explains them, and nothing but the names in it is
-//! looked for, one before two: that takes milliseconds. `.ci/long` searches all of them for everything.
+//! `holdfast check` does, unless it is several changes at once, which are searched for long. Of the others it is asked whether
+//! what they expect explains them, and nothing but the names in it is looked for, one before two: that takes milliseconds.
+//! `.ci/long` searches all of them for everything.
 
 use std::io::{Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,7 +61,12 @@ impl Asked {
 
     /// The names that are looked for, where this one is expected; the verdict alone, where none is.
     pub fn of<'a>(self, name: &'a str) -> Option<&'a str> {
-        (!self.everything).then_some(name)
+        let is_searched = self.everything && (self.is_on_request || !name.contains(" + "));
+        (!is_searched).then_some(name)
+    }
+
+    pub fn is_on_request(self) -> bool {
+        self.is_on_request
     }
 
     /// Of what is searched for everything on request alone.
