@@ -209,15 +209,15 @@ fn all_planted() -> (Vec<Planting>, Vec<(usize, Planted)>) {
 #[test]
 fn what_is_said_of_some_numbers_places_and_pairs_is_as_recorded() {
     let (plantings, all) = all_planted();
-    assert_some("changes/scan-said", all.len(), 6, |i| line(&plantings[all[i].0], &all[i].1));
+    assert_some("changes/scan-said", all.len(), 9, |i| line(&plantings[all[i].0], &all[i].1));
 }
 
 #[test]
-#[ignore = "one in six is compared in `cargo test`: .ci/long"]
+#[ignore = "one in nine is compared in `cargo test`: .ci/long"]
 fn what_is_said_of_numbers_places_and_pairs_is_as_recorded() {
     let description = "Changes to a scan with a number, at some places, in twos, in some channels, beside another method's step, and \
                        that show late in a long sequence, planted; what is said at once (→) or after a longer search (»). `cargo \
-                       test` compares one in six.";
+                       test` compares one in nine.";
     let (plantings, all) = all_planted();
     let lines = all.par_iter().map(|(at, planted)| line(&plantings[*at], planted));
     golden("scan-said", description, &lines.collect::<String>());
