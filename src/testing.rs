@@ -62,7 +62,8 @@ pub fn differences(results: &Results) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}, {} by {}", matrix.problem, matrix.tensor, matrix.source);
         for pair in &matrix.pairs {
-            let size = if pair.rel_l2 > 0.0 { format!("2^{}", pair.rel_l2.log2().ceil()) } else { "0".into() };
+            let size =
+                if pair.rel_l2 > 0.0 { format!("2^{}", pair.rel_l2.log2().ceil()) } else { "0".into() };
             let _ = writeln!(text, "  {} and {}: {size}, {}", pair.left, pair.right, pair.status);
         }
     }

@@ -32,7 +32,9 @@ fn a_file_that_is_no_recording_panics_with_a_hint() {
 #[test]
 fn the_guide_shows_these_tests() {
     let page = include_str!("../src/guide/rust_tests.md");
-    for line in include_str!("rust_crate.rs").lines().skip(5).take(15).filter(|line| line.contains("testing::")) {
+    for line in
+        include_str!("rust_crate.rs").lines().skip(5).take(15).filter(|line| line.contains("testing::"))
+    {
         let asked = line.split('"').next().unwrap_or_default().trim();
         assert!(page.contains(asked), "{asked}");
     }
