@@ -40,7 +40,7 @@ fn the_cause_is_said_where_it_is(
 /// What is said otherwise than the case has it.
 fn held(case: Case) -> Result<(), String> {
     let name = case.header.shown();
-    let causes = causes(case.header, case.weights, &REGIMES, &Operand::ALL);
+    let causes = causes(case.header, case.weights, &REGIMES, [&Operand::ALL; 2]);
     let failing: Vec<(Method, Weights)> = causes.iter().map(|(place, _)| *place).collect();
     if failing != case.at_fault {
         return Err(format!("{name}: fails at {failing:?}"));
@@ -85,7 +85,8 @@ fn what_cancels_in_a_sweep_has_lost_its_digits(#[case] name: &str, #[case] id: &
 #[test]
 fn numbers_in_the_specified_formula_are_found() {
     let header = Header::read(&path("found")).expect("a header");
-    let causes = causes(header, None, &["short", "trained-delta", "zero-a", "growing"], &[Operand::Variable]);
+    let regimes = ["short", "trained-delta", "zero-a", "growing"];
+    let causes = causes(header, None, &regimes, [&[Operand::Variable]; 2]);
     // Poly's real weights alone are right.
     let every = Method::ALL.into_iter().flat_map(|method| Weights::ALL.map(|weights| (method, weights)));
     let at_fault: Vec<_> = every.filter(|place| *place != (Poly, Weights::Real)).collect();
@@ -113,13 +114,12 @@ fn causes(
     header: Header,
     weights: Option<Weights>,
     regimes: &[&str],
-    b: &[Operand],
+    layouts: [&[Operand]; 2],
 ) -> Vec<((Method, Weights), Vec<String>)> {
     let regimes = regimes.iter().map(|name| regime::find(name).expect("a regime")).collect();
-    // A header never sees C.
-    let (inputs, c) = (vec![InputType::F32], vec![Operand::Variable]);
-    let weights = weights.into_iter().collect();
-    let filter = Filter { regimes, inputs, weights, b: b.to_vec(), c, ..Filter::default() };
+    let (inputs, weights) = (vec![InputType::F32], weights.into_iter().collect());
+    let [b, c] = layouts.map(<[Operand]>::to_vec);
+    let filter = Filter { regimes, inputs, weights, b, c };
     let request = Request { filter, sensitivity: false, ..Request::everything(1) };
     let results = verify(&request, &compiled(header));
     let causes = causes::of(&results);

@@ -60,7 +60,7 @@ impl Asked {
     pub const FOR_ALL: Asked = Asked { everything: true, is_on_request: true };
 
     /// The names that are looked for, where this one is expected; the verdict alone, where none is.
-    pub fn of<'a>(self, name: &'a str) -> Option<&'a str> {
+    pub fn of(self, name: &str) -> Option<&str> {
         let is_searched = self.everything && (self.is_on_request || !name.contains(" + "));
         (!is_searched).then_some(name)
     }
