@@ -12,7 +12,6 @@ use holdfast::tensor::TensorName::Out;
 use holdfast::truth::certify::{REQUIRED_OF_TWO_DOUBLES, settle};
 use holdfast::truth::exact::rational;
 use holdfast::truth::gradient::adjoint::Scan;
-use holdfast::truth::gradient::directional::{Direction, derivative};
 use holdfast::truth::gradient::rules::{Rules, Slow};
 use holdfast::truth::gradient::{GradientTruth, solve};
 use holdfast::truth::number::ball::Ball;
@@ -27,6 +26,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
 
+use crate::directional::{Direction, derivative};
 use crate::support::problems::{Layout, generator, layouts};
 
 fn drawn(len: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {

@@ -5,6 +5,7 @@ mod support;
 
 mod command;
 mod dense_derivatives;
+mod directional;
 mod enclosures;
 mod floor;
 mod golden_values;

@@ -1,17 +1,16 @@
 //! The derivative of a loss along one direction of the inputs, by a scan of dual numbers: each value goes with its own
 //! derivative, forward and without an adjoint. One direction costs a scan, so that this is for small problems, where it holds
-//! [`super::solve`] to account.
+//! [`holdfast::truth::gradient::solve`] to account.
 
+use holdfast::formula::ReadsNow;
+use holdfast::problem::{OutputGradients, Problem, Weights};
+use holdfast::tensor::{GradientName, Named};
+use holdfast::truth::gradient::rules::Rules;
+use holdfast::truth::number::elementary::{Exponent, exp_by_halving, softplus_by_halley};
+use holdfast::truth::number::scalar::Real;
+use holdfast::truth::number::wide::Wide;
 use nalgebra::Complex;
 use num_traits::{One, Zero};
-
-use super::rules::Rules;
-use crate::formula::ReadsNow;
-use crate::problem::{OutputGradients, Problem, Weights};
-use crate::tensor::{GradientName, Named};
-use crate::truth::number::elementary::{Exponent, exp_by_halving, softplus_by_halley};
-use crate::truth::number::scalar::Real;
-use crate::truth::number::wide::Wide;
 
 /// How the inputs move: by name, in the layouts of the inputs. What is left out stays.
 pub type Direction = Named<Vec<f64>, GradientName>;
