@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Backend, KernelError};
+use super::Backend;
 use crate::hexfloat;
+use crate::kernel::Result;
 use crate::method::Method;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::plan::{self, Filter, Spec};
@@ -64,7 +65,7 @@ pub fn specs() -> Vec<Spec> {
 }
 
 /// Runs every case on `backend`.
-pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelError> {
+pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden> {
     let mut cases = Vec::new();
     for spec in specs() {
         let problem = spec.draw(SEED);

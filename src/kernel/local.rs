@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::cpu::device::CpuDevice;
 use super::cuda::arch::{self, Arch};
 use super::cuda::cache::{Cache, Image};
-use super::cuda::gpu::{self, Gpu};
 use super::cuda::images::Images;
-use super::cuda::{CudaError, nvrtc};
+use super::cuda::{CudaError, gpu, nvrtc};
 use super::launch::{Device, DeviceError, Launch, Params};
 use super::registry::Kernel;
 
@@ -36,12 +35,12 @@ impl LocalDevice {
         // Both libraries before a context: what is missing is said at once.
         gpu::driver_present()?;
         nvrtc::version()?;
-        let gpu = Gpu::open()?;
-        let info = gpu.info();
+        let device = gpu::open()?;
+        let info = device.info();
         let own = Arch::of_device(info.major, info.minor);
         let arch = Arch::selected(std::env::var(arch::VARIABLE).ok().as_deref(), own)?;
         let images = Images::new(arch, Cache::from_environment())?;
-        Ok(LocalDevice { device: Box::new(gpu), images: Some(images) })
+        Ok(LocalDevice { device, images: Some(images) })
     }
 
     /// This machine's CPU in the place of a GPU, by the same source.

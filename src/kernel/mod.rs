@@ -55,6 +55,9 @@ fn scanned<T>(problem: &Problem, values: impl IntoIterator<Item = Vec<T>>) -> Te
     SCANNED.into_iter().zip(values).map(|(name, values)| (name, problem.tensor(name, values))).collect()
 }
 
+/// What a kernel computes, or why it does not.
+pub type Result<T, E = KernelError> = std::result::Result<T, E>;
+
 /// Something that computes problems in production precision.
 pub trait Backend: Sync {
     /// The name that `--backend` takes, for instance `cpu`.
@@ -79,11 +82,10 @@ pub trait Backend: Sync {
     }
 
     /// Runs the forward selective scan over every channel of the problem: `out` and `last_state`, widened to f32.
-    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError>;
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>>;
 
     /// Discretizes each element on its own.
-    fn coefficients(&self, method: Method, problem: &CoefficientProblem)
-    -> Result<Coefficients, KernelError>;
+    fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients>;
 
     /// The gradients of a loss by every input that the problem has (spec.md §6), each in its input's layout, widened to f32; of
     /// all channels. None where there is no backward pass ([`Promise::backward`]).
@@ -92,16 +94,12 @@ pub trait Backend: Sync {
         _method: Method,
         _problem: &Problem,
         _given: &OutputGradients,
-    ) -> Option<Result<Gradients<f32>, KernelError>> {
+    ) -> Option<Result<Gradients<f32>>> {
         None
     }
 
     /// What a backward pass takes of each (Δ, A) on its own; none where there is no such kernel.
-    fn derivatives(
-        &self,
-        _method: Method,
-        _problem: &CoefficientProblem,
-    ) -> Option<Result<Derivatives, KernelError>> {
+    fn derivatives(&self, _method: Method, _problem: &CoefficientProblem) -> Option<Result<Derivatives>> {
         None
     }
 
@@ -113,7 +111,7 @@ pub trait Backend: Sync {
 
     /// The judged channels' scan with the kernel's own source in double arithmetic, from the same inputs and without
     /// rounding on store; none where there is no such build of it.
-    fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
+    fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<Tensors<f64>>> {
         None
     }
 
@@ -122,7 +120,7 @@ pub trait Backend: Sync {
         &self,
         _method: Method,
         _problem: &CoefficientProblem,
-    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>>> {
         None
     }
 
@@ -133,7 +131,7 @@ pub trait Backend: Sync {
         _method: Method,
         _problem: &Problem,
         _given: &OutputGradients,
-    ) -> Option<Result<Gradients<f64>, KernelError>> {
+    ) -> Option<Result<Gradients<f64>>> {
         None
     }
 
@@ -143,7 +141,7 @@ pub trait Backend: Sync {
         &self,
         _method: Method,
         _elements: &OneStep,
-    ) -> Option<Result<CoefficientGradients, KernelError>> {
+    ) -> Option<Result<CoefficientGradients>> {
         None
     }
 
@@ -152,7 +150,7 @@ pub trait Backend: Sync {
         &self,
         _method: Method,
         _elements: &OneStep,
-    ) -> Option<Result<CoefficientGradients<f64>, KernelError>> {
+    ) -> Option<Result<CoefficientGradients<f64>>> {
         None
     }
 
@@ -162,7 +160,7 @@ pub trait Backend: Sync {
         _method: Method,
         _b: Operand,
         _elements: &Elements,
-    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>>> {
         None
     }
 }

@@ -11,7 +11,8 @@ use num_complex::Complex32;
 use num_traits::Num;
 use rayon::prelude::*;
 
-use super::{Backend, Coefficients, KernelError, scanned, shapes};
+use super::{Backend, Coefficients, scanned, shapes};
+use crate::kernel::Result;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Weights};
 use crate::promise::Promise;
@@ -203,7 +204,7 @@ fn coefficients<W: Weight>(method: Method, problem: &CoefficientProblem) -> Coef
 
 impl ReferenceBackend {
     /// The scan of the judged channels alone.
-    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>, KernelError> {
+    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>> {
         shapes::check_scan(problem)?;
         let channels = problem.judged_channels.iter().map(|&at| scan_channel(method, problem, at));
         let (out, last_state): (Vec<_>, Vec<_>) = channels.unzip();
@@ -231,7 +232,7 @@ impl Backend for ReferenceBackend {
         Promise::REFERENCE
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>> {
         shapes::check_scan(problem)?;
         let dim = problem.shape.dim;
         let rows = (0..problem.shape.batch * dim).into_par_iter();
@@ -245,15 +246,11 @@ impl Backend for ReferenceBackend {
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
-    ) -> Option<Result<Gradients<f32>, KernelError>> {
+    ) -> Option<Result<Gradients<f32>>> {
         Some(backward::gradients(method, problem, given))
     }
 
-    fn coefficients(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Result<Coefficients, KernelError> {
+    fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients> {
         shapes::check_coefficients(problem)?;
         Ok(match problem.weights {
             Weights::Real => coefficients::<f32>(method, problem),

@@ -1,6 +1,7 @@
 //! Checks that a problem's tensors have the sizes that its shape promises, before any of them is read.
 
 use super::KernelError;
+use crate::kernel::Result;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::{CoefficientProblem, Conventions, InputType, OutputGradients, Problem, Shape};
 
@@ -15,7 +16,7 @@ pub fn unsupported(
     KernelError::Unsupported { what, found: found.to_string(), expected: expected.to_string(), hint }
 }
 
-fn check_len(what: &'static str, found: usize, expected: usize) -> Result<(), KernelError> {
+fn check_len(what: &'static str, found: usize, expected: usize) -> Result<()> {
     if found == expected {
         Ok(())
     } else {
@@ -24,7 +25,7 @@ fn check_len(what: &'static str, found: usize, expected: usize) -> Result<(), Ke
 }
 
 /// The product of some sizes, or an error where it leaves the address space.
-fn product(what: &'static str, sizes: &[usize]) -> Result<usize, KernelError> {
+fn product(what: &'static str, sizes: &[usize]) -> Result<usize> {
     sizes
         .iter()
         .try_fold(1usize, |total, &size| total.checked_mul(size))
@@ -36,7 +37,7 @@ fn product(what: &'static str, sizes: &[usize]) -> Result<usize, KernelError> {
 const MOST_POSITIONS: usize = i32::MAX as usize - 1024;
 
 /// Every size at least 1, dstate at most 256, seqlen at most 2³¹ − 1025, groups dividing dim, and each tensor of the right length (spec.md §3).
-pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
+pub fn check_scan(problem: &Problem) -> Result<()> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     for (what, size) in
         [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen), ("groups", groups)]
@@ -80,7 +81,7 @@ pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
 }
 
 /// The same, and of a backward pass what it starts from.
-pub fn check_backward(problem: &Problem, given: &OutputGradients) -> Result<(), KernelError> {
+pub fn check_backward(problem: &Problem, given: &OutputGradients) -> Result<()> {
     check_scan(problem)?;
     let Shape { batch, dim, dstate, .. } = problem.shape;
     check_len("dout", given.dout.len(), problem.shape.sequence_len())?;
@@ -90,12 +91,12 @@ pub fn check_backward(problem: &Problem, given: &OutputGradients) -> Result<(), 
 }
 
 /// What takes f32 inputs only.
-pub fn check_f32(input: InputType, hint: &'static str) -> Result<(), KernelError> {
+pub fn check_f32(input: InputType, hint: &'static str) -> Result<()> {
     if input == InputType::F32 { Ok(()) } else { Err(unsupported("input type", input, "f32", hint)) }
 }
 
 /// One A and one B per Δ.
-pub fn check_coefficients(problem: &CoefficientProblem) -> Result<(), KernelError> {
+pub fn check_coefficients(problem: &CoefficientProblem) -> Result<()> {
     let expected = product("A", &[problem.delta.len(), problem.weights.width()])?;
     check_len("A", problem.a.len(), expected)?;
     check_len("B", problem.b.len(), expected)

@@ -36,6 +36,9 @@ pub use crate::formula::{Form, Textbook};
 pub use certify::Certificate;
 pub use diagonal::{coefficient, scan};
 
+/// A truth, or why it is refused.
+pub type Result<T, E = TruthError> = std::result::Result<T, E>;
+
 /// A request that the truth refuses. Every message says what was expected, what was found and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TruthError {

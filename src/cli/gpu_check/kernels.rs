@@ -8,9 +8,8 @@ use super::{Args, CliError, Finding, STAND_IN, device_finding, mamba, no_cuda, o
 use crate::kernel::cpu::device::CpuDevice;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
-use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
-use crate::kernel::cuda::{CudaBackend, CudaError};
+use crate::kernel::cuda::{CudaBackend, CudaError, gpu};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError, Lanes};
@@ -45,13 +44,13 @@ fn device(args: &Args) -> Result<(Box<dyn Device>, Option<Images>), CliError> {
     if args.stand_in {
         return Ok((Box::new(CpuDevice::with_memory(STAND_IN)), None));
     }
-    let gpu = Gpu::open().map_err(no_cuda)?;
-    let images = images(&gpu).map_err(no_cuda)?;
-    Ok((Box::new(gpu), Some(images)))
+    let gpu = gpu::open().map_err(no_cuda)?;
+    let images = images(&*gpu).map_err(no_cuda)?;
+    Ok((gpu, Some(images)))
 }
 
 /// Images for a GPU, as the environment's variables say.
-fn images(gpu: &Gpu) -> Result<Images, CudaError> {
+fn images(gpu: &dyn Device) -> Result<Images, CudaError> {
     let own = Arch::of_device(gpu.info().major, gpu.info().minor);
     let variable = std::env::var(arch::VARIABLE).ok();
     Images::new(Arch::selected(variable.as_deref(), own)?, Cache::from_environment())

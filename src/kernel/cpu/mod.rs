@@ -23,6 +23,7 @@ use super::launch::{Element, Guarding, Job, Returned};
 use super::registry::{Instantiation, Kernel, Lanes, Spread};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
+use crate::kernel::Result;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape, Weights};
 use crate::promise::{Promise, Tier};
@@ -121,7 +122,7 @@ impl CpuBackend {
     }
 
     /// The scan of the judged channels alone: what measurements that repeat it many times can afford.
-    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>, KernelError> {
+    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>> {
         Ok(problem.judged(&self.run_scan(method, problem, Rows::Judged)?.scan::<f64>(problem)))
     }
 
@@ -171,7 +172,7 @@ impl CpuBackend {
 
     /// Runs a kernel that misbehaves on purpose (`kernels/host/misbehave.cpp`), to show that it is caught. What a
     /// well-behaved one computes comes back as text.
-    pub fn misbehave(which: i32) -> Result<String, KernelError> {
+    pub fn misbehave(which: i32) -> Result<String> {
         // SAFETY: the buffer is valid for the call.
         match ffi::with_message(|text, size| unsafe { ffi::holdfast_misbehave(which, text, size) }) {
             (0, result) => Ok(result),
@@ -181,7 +182,7 @@ impl CpuBackend {
 }
 
 /// A binary that was carried here may use an instruction that this processor lacks.
-fn check_processor() -> Result<(), KernelError> {
+fn check_processor() -> Result<()> {
     #[cfg(holdfast_fma)]
     if !std::is_x86_feature_detected!("fma") {
         let (found, expected) = ("no fused multiply-add", "one like that on which this binary was built");
@@ -204,7 +205,7 @@ impl CpuBackend {
     }
 
     /// A scan of `rows`; what the others would have written is NaN.
-    fn run_scan(&self, method: Method, problem: &Problem, rows: Rows) -> Result<Returned, KernelError> {
+    fn run_scan(&self, method: Method, problem: &Problem, rows: Rows) -> Result<Returned> {
         check_processor()?;
         shapes::check_scan(problem)?;
         let Build { fault, lifted, .. } = self.build;
@@ -239,7 +240,7 @@ impl CpuBackend {
     }
 
     /// Ā and B̄.
-    fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<Returned, KernelError> {
+    fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<Returned> {
         check_processor()?;
         shapes::check_coefficients(problem)?;
         let returned = if self.build.lifted { Element::F64 } else { Element::F32 };
@@ -248,29 +249,20 @@ impl CpuBackend {
     }
 
     /// The production kernels' alone: there are no copies with faults of these.
-    fn backward(
-        &self,
-        method: Method,
-        problem: &Problem,
-        given: &OutputGradients,
-    ) -> Result<Returned, KernelError> {
+    fn backward(&self, method: Method, problem: &Problem, given: &OutputGradients) -> Result<Returned> {
         check_processor()?;
         shapes::check_backward(problem, given)?;
         let storage = if self.build.lifted { Element::F64 } else { problem.input.into() };
         self.run(&Job::backward(method, problem, given, storage), None)
     }
 
-    fn differentiate(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Result<Derivatives, KernelError> {
+    fn differentiate(&self, method: Method, problem: &CoefficientProblem) -> Result<Derivatives> {
         check_processor()?;
         shapes::check_coefficients(problem)?;
         Ok(self.run(&Job::derivatives(method, problem), None)?.derivatives())
     }
 
-    fn run(&self, job: &Job, only: Option<Vec<c_uint>>) -> Result<Returned, KernelError> {
+    fn run(&self, job: &Job, only: Option<Vec<c_uint>>) -> Result<Returned> {
         let (method, weights) = job.kernel.computes();
         self.hangs.run(method, weights, || {
             let device = ForkedDevice::new(job.size(), self.build, only, self.limit);
@@ -306,15 +298,11 @@ impl Backend for CpuBackend {
         }
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>> {
         Ok(self.run_scan(method, problem, Rows::All)?.scan(problem))
     }
 
-    fn coefficients(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Result<Coefficients, KernelError> {
+    fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients> {
         Ok(self.discretize(method, problem)?.coefficients())
     }
 
@@ -323,15 +311,11 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
-    ) -> Option<Result<Gradients<f32>, KernelError>> {
+    ) -> Option<Result<Gradients<f32>>> {
         self.promise().backward.map(|_| Ok(self.backward(method, problem, given)?.gradients(problem)))
     }
 
-    fn derivatives(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Option<Result<Derivatives, KernelError>> {
+    fn derivatives(&self, method: Method, problem: &CoefficientProblem) -> Option<Result<Derivatives>> {
         self.promise().backward.map(|_| self.differentiate(method, problem))
     }
 
@@ -341,7 +325,7 @@ impl Backend for CpuBackend {
         Some(format!("{:?}", Build { tier, chunks, ..self.lift().build }))
     }
 
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>>> {
         Some(self.lift().scan_judged(method, problem))
     }
 
@@ -349,7 +333,7 @@ impl Backend for CpuBackend {
         &self,
         method: Method,
         problem: &CoefficientProblem,
-    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>>> {
         Some(self.lift().discretize(method, problem).map(Returned::coefficients))
     }
 
@@ -358,7 +342,7 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
-    ) -> Option<Result<Gradients<f64>, KernelError>> {
+    ) -> Option<Result<Gradients<f64>>> {
         let run = || Ok(self.lift().backward(method, problem, given)?.gradients(problem));
         self.promise().backward.map(|_| run())
     }

@@ -12,7 +12,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute, CUresu
 use super::CudaError;
 use super::cache::Image;
 use crate::kernel::cpu::ffi::RawJudge;
-use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params};
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params, Result};
 
 /// The oldest driver that serves what is used here.
 const OLDEST: c_int = 12000;
@@ -21,7 +21,7 @@ const OLDEST: c_int = 12000;
 const FREE_SHARED: u32 = 48 * 1024;
 
 /// The first visible GPU, with a context of this process.
-pub struct Gpu {
+struct Gpu {
     info: DeviceInfo,
     /// Loaded kernels by image key.
     functions: HashMap<String, sys::CUfunction>,
@@ -46,9 +46,13 @@ pub fn driver_present() -> Result<(), CudaError> {
     })
 }
 
+/// Opens the first visible device.
+pub fn open() -> Result<Box<dyn Device>, CudaError> {
+    Ok(Box::new(Gpu::open()?))
+}
+
 impl Gpu {
-    /// Opens the first visible device.
-    pub fn open() -> Result<Self, CudaError> {
+    fn open() -> Result<Self, CudaError> {
         driver_present()?;
         let mut cuda = 0;
         // SAFETY: the library is present; the pointer is valid; allowed before cuInit.
@@ -111,7 +115,7 @@ impl Gpu {
         Ok(Gpu { info, functions, allocations, watch: None, threads_of_multiprocessor })
     }
 
-    fn function(&mut self, image: &Image) -> Result<sys::CUfunction, DeviceError> {
+    fn function(&mut self, image: &Image) -> Result<sys::CUfunction> {
         if let Some(&function) = self.functions.get(&image.key) {
             return Ok(function);
         }
@@ -130,12 +134,7 @@ impl Gpu {
     }
 
     /// Asks for the dynamic shared memory of a launch, where it is more than every kernel may have.
-    fn allow_shared(
-        &self,
-        function: sys::CUfunction,
-        launch: &Launch,
-        image: &Image,
-    ) -> Result<(), DeviceError> {
+    fn allow_shared(&self, function: sys::CUfunction, launch: &Launch, image: &Image) -> Result<()> {
         if launch.shared + image.resources.shared <= FREE_SHARED {
             return Ok(());
         }
@@ -146,7 +145,7 @@ impl Gpu {
         })
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+    fn launch(&mut self, launch: &Launch) -> Result<()> {
         let no_image = || DeviceError::Fault("no compiled image came with the kernel".to_owned());
         let image = launch.image.ok_or_else(no_image)?;
         let function = self.function(image)?;
@@ -187,7 +186,7 @@ impl Device for Gpu {
         self.info.clone()
     }
 
-    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn allocate(&mut self, bytes: usize) -> Result<u64> {
         let mut address = 0;
         // SAFETY: the pointer is valid.
         match unsafe { sys::cuMemAlloc_v2(&mut address, bytes) } {
@@ -212,12 +211,12 @@ impl Device for Gpu {
         }
     }
 
-    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {
+    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<()> {
         // SAFETY: the driver checks addresses.
         on_device("cuMemsetD8", unsafe { sys::cuMemsetD8_v2(address, byte, len) })
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -227,7 +226,7 @@ impl Device for Gpu {
         })
     }
 
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -237,22 +236,22 @@ impl Device for Gpu {
         })
     }
 
-    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+    fn run(&mut self, launch: &Launch) -> Result<()> {
         self.launch(launch)?;
         self.wait()
     }
 
-    fn enqueue(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+    fn enqueue(&mut self, launch: &Launch) -> Result<()> {
         self.launch(launch)
     }
 
     /// A kernel's faults show here, not at its launch.
-    fn wait(&mut self) -> Result<(), DeviceError> {
+    fn wait(&mut self) -> Result<()> {
         // SAFETY: no arguments to get wrong.
         on_device("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
     }
 
-    fn start(&mut self) -> Result<(), DeviceError> {
+    fn start(&mut self) -> Result<()> {
         // The newer of the two functions that tell the time between events is the only one bound here.
         if self.info.cuda < 12080 {
             let found = format!("CUDA {}.{}", self.info.cuda / 1000, self.info.cuda % 1000 / 10);
@@ -264,13 +263,13 @@ impl Device for Gpu {
         self.watch.as_ref().map_or(Ok(()), |[start, _]| start.record())
     }
 
-    fn stop(&mut self) -> Result<Option<f64>, DeviceError> {
+    fn stop(&mut self) -> Result<Option<f64>> {
         let Some([start, end]) = &self.watch else { return Ok(None) };
         end.record()?;
         end.since(start).map(|milliseconds| Some(f64::from(milliseconds) * 1e-3))
     }
 
-    fn footprint(&mut self, launch: &Launch) -> Result<Footprint, DeviceError> {
+    fn footprint(&mut self, launch: &Launch) -> Result<Footprint> {
         let Some(image) = launch.image else { return Ok(Footprint::default()) };
         let function = self.function(image)?;
         let attribute = |which| {
@@ -305,19 +304,19 @@ impl Device for Gpu {
 struct Event(sys::CUevent);
 
 impl Event {
-    fn new() -> Result<Self, DeviceError> {
+    fn new() -> Result<Self> {
         let mut event = null_mut();
         // SAFETY: the pointer is valid.
         on_device("cuEventCreate", unsafe { sys::cuEventCreate(&mut event, 0) }).map(|()| Event(event))
     }
 
-    fn record(&self) -> Result<(), DeviceError> {
+    fn record(&self) -> Result<()> {
         // SAFETY: a live event, the default stream.
         on_device("cuEventRecord", unsafe { sys::cuEventRecord(self.0, null_mut()) })
     }
 
     /// Waits for this event; milliseconds since `start`.
-    fn since(&self, start: &Event) -> Result<f32, DeviceError> {
+    fn since(&self, start: &Event) -> Result<f32> {
         let mut time = 0.0;
         // SAFETY: live events, both recorded.
         on_device("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })?;
@@ -352,7 +351,7 @@ fn check(call: &'static str, status: CUresult) -> Result<(), CudaError> {
 }
 
 /// After any failed call but an allocation the process gives the device up: most such errors are for good.
-fn on_device(call: &'static str, status: CUresult) -> Result<(), DeviceError> {
+fn on_device(call: &'static str, status: CUresult) -> Result<()> {
     check(call, status).map_err(|error| DeviceError::Broken(error.to_string()))
 }
 

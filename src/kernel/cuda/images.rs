@@ -6,10 +6,9 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::CudaError;
 use super::arch::Arch;
 use super::cache::{self, Cache, Image};
-use super::nvrtc;
+use super::{CudaError, nvrtc};
 use crate::kernel::launch::DeviceInfo;
 use crate::kernel::registry::Kernel;
 

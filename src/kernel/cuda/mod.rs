@@ -29,6 +29,7 @@ use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
 use super::registry::{Instantiation, Kernel, Lanes, Misbehaviour, Spread};
 use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
+use crate::kernel::Result;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape};
 use crate::promise::{Promise, Tier};
@@ -174,7 +175,7 @@ impl CudaBackend {
 
     /// Launches a kernel that misbehaves in the place of a scan over `problem` (f32, real weights), to show what
     /// becomes of it.
-    pub fn misbehave(&self, which: Misbehaviour, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+    pub fn misbehave(&self, which: Misbehaviour, problem: &Problem) -> Result<Tensors<f32>> {
         shapes::check_scan(problem)?;
         let kernel = Kernel::Misbehave(which);
         Ok(self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?.scan(problem))
@@ -194,7 +195,7 @@ impl CudaBackend {
         kernel: Kernel,
         job: impl FnOnce() -> Job,
         timing: &Timing,
-    ) -> Result<(Series, Option<Returned>), KernelError> {
+    ) -> Result<(Series, Option<Returned>)> {
         let mut all = self.race(kernel, job, timing)?.into_iter();
         all.next().unwrap_or_else(|| Err(KernelError::Unavailable("nothing was timed".to_owned())))
     }
@@ -203,12 +204,7 @@ impl CudaBackend {
     ///
     /// # Errors
     /// As of any case.
-    pub fn race(
-        &self,
-        kernel: Kernel,
-        job: impl FnOnce() -> Job,
-        timing: &Timing,
-    ) -> Result<Vec<Raced>, KernelError> {
+    pub fn race(&self, kernel: Kernel, job: impl FnOnce() -> Job, timing: &Timing) -> Result<Vec<Raced>> {
         let mut timing = timing.clone();
         if let Some(flush) = &mut timing.flush {
             flush.image = self.image(flush.kernel)?;
@@ -216,7 +212,7 @@ impl CudaBackend {
         self.worker.time(self.both_images(kernel)?, job, &timing)
     }
 
-    fn image(&self, kernel: Kernel) -> Result<Option<cache::Image>, KernelError> {
+    fn image(&self, kernel: Kernel) -> Result<Option<cache::Image>> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         match &self.images {
             Some(images) => images.get(kernel).map(|image| Some((*image).clone())).map_err(unavailable),
@@ -225,11 +221,11 @@ impl CudaBackend {
     }
 
     /// Those of a kernel and of the one that is launched after it.
-    fn both_images(&self, kernel: Kernel) -> Result<[Option<cache::Image>; 2], KernelError> {
+    fn both_images(&self, kernel: Kernel) -> Result<[Option<cache::Image>; 2]> {
         Ok([self.image(kernel)?, kernel.then().map_or(Ok(None), |then| self.image(then))?])
     }
 
-    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<Returned> {
         self.worker.run(self.both_images(kernel)?, job).map_err(|error| match error {
             KernelError::TimedOut(reason) => KernelError::Fault(reason),
             error => error,
@@ -254,18 +250,14 @@ impl Backend for CudaBackend {
         Promise::of_tier(self.tier)
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>> {
         shapes::check_scan(problem)?;
         let spread = self.spread(method, problem);
         let job = || Job::spread_scan(spread, problem, problem.input.into());
         Ok(self.run(spread.kernel(), job)?.scan(problem))
     }
 
-    fn coefficients(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Result<Coefficients, KernelError> {
+    fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients> {
         shapes::check_coefficients(problem)?;
         let kernel = Kernel::Discretize { method, weights: problem.weights, tier: self.tier };
         Ok(self.run(kernel, || Job::coefficients(kernel, problem, Element::F32))?.coefficients())
@@ -276,7 +268,7 @@ impl Backend for CudaBackend {
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
-    ) -> Option<Result<Gradients<f32>, KernelError>> {
+    ) -> Option<Result<Gradients<f32>>> {
         let kernel = Kernel::Backward(Instantiation::for_problem(method, problem));
         let run = || {
             Ok(self
@@ -286,11 +278,7 @@ impl Backend for CudaBackend {
         Some(shapes::check_backward(problem, given).and_then(|()| run()))
     }
 
-    fn derivatives(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Option<Result<Derivatives, KernelError>> {
+    fn derivatives(&self, method: Method, problem: &CoefficientProblem) -> Option<Result<Derivatives>> {
         let kernel = Kernel::Differentiate { method, weights: problem.weights };
         let run = || Ok(self.run(kernel, || Job::derivatives(method, problem))?.derivatives());
         Some(shapes::check_coefficients(problem).and_then(|()| run()))
@@ -301,7 +289,7 @@ impl Backend for CudaBackend {
     }
 
     /// By the CPU build.
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>>> {
         self.lifted.lifted(method, problem)
     }
 
@@ -309,7 +297,7 @@ impl Backend for CudaBackend {
         &self,
         method: Method,
         problem: &CoefficientProblem,
-    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>>> {
         self.lifted.lifted_coefficients(method, problem)
     }
 
@@ -318,7 +306,7 @@ impl Backend for CudaBackend {
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
-    ) -> Option<Result<Gradients<f64>, KernelError>> {
+    ) -> Option<Result<Gradients<f64>>> {
         self.lifted.lifted_gradients(method, problem, given)
     }
 }

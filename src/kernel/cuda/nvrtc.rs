@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 pub use self::library::{compile_unit, version};
 use super::CudaError;
 use super::arch::Arch;
-use crate::kernel::CpuBackend;
 use crate::kernel::registry::Kernel;
-use crate::kernel::sources;
+use crate::kernel::{CpuBackend, sources};
 use crate::promise::Tier;
 
 /// What every kernel is compiled with, besides its architecture. No fast math: division, square root and

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::CudaError;
 use super::cache::Image;
-use super::gpu::Gpu;
-use crate::kernel::KernelError;
+use super::{CudaError, gpu};
 use crate::kernel::cpu::device::CpuDevice;
 use crate::kernel::launch::job::Bytes;
-use crate::kernel::launch::timing;
-use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Guarding, Job, Returned, Series, Timing};
+use crate::kernel::launch::{
+    Device, DeviceError, DeviceInfo, Guarding, Job, Returned, Series, Timing, timing,
+};
 use crate::kernel::worker::{Message, NoReply, Program, Worker};
+use crate::kernel::{KernelError, Result};
 
 /// Starting means loading the driver and creating a context: seconds on a machine with many GPUs.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -77,7 +77,7 @@ pub fn this_program() -> Result<Program, CudaError> {
 pub fn serve(stand_in: Option<usize>, mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut device: Result<Box<dyn Device>, CudaError> = match stand_in {
         Some(memory) => Ok(Box::new(CpuDevice::with_memory(memory))),
-        None => Gpu::open().map(|gpu| Box::new(gpu) as Box<dyn Device>),
+        None => gpu::open(),
     };
     loop {
         let request = match Message::receive(&mut input) {
@@ -121,7 +121,7 @@ pub fn serve(stand_in: Option<usize>, mut input: impl Read, mut output: impl Wri
 }
 
 /// How long runs took, and what the last one returned, where that was asked for.
-pub type Raced = Result<(Series, Option<Returned>), KernelError>;
+pub type Raced = Result<(Series, Option<Returned>)>;
 
 /// One worker process at a time, and how to start the next one. GPU work is serial.
 pub struct GpuWorker {
@@ -142,11 +142,7 @@ impl GpuWorker {
     }
 
     /// Runs a job, which is encoded when the process is free, with the images of its kernels; what they returned.
-    pub fn run(
-        &self,
-        images: [Option<Image>; 2],
-        job: impl FnOnce() -> Job,
-    ) -> Result<Returned, KernelError> {
+    pub fn run(&self, images: [Option<Image>; 2], job: impl FnOnce() -> Job) -> Result<Returned> {
         let (job, reply, outputs) = self.ask(images, job, |job| Ask::Run(job.clone()))?;
         match reply {
             Reply::Done => job.returned(&outputs),
@@ -161,7 +157,7 @@ impl GpuWorker {
         images: [Option<Image>; 2],
         job: impl FnOnce() -> Job,
         timing: &Timing,
-    ) -> Result<Vec<Raced>, KernelError> {
+    ) -> Result<Vec<Raced>> {
         let (job, reply, outputs) =
             self.ask(images, job, |job| Ask::Time(job.clone(), Box::new(timing.clone())))?;
         let Reply::Timed(all) = reply else { return Err(strange()) };
@@ -181,7 +177,7 @@ impl GpuWorker {
         [image, image_then]: [Option<Image>; 2],
         job: impl FnOnce() -> Job,
         ask: impl FnOnce(&Job) -> Ask,
-    ) -> Result<(Job, Reply, Bytes), KernelError> {
+    ) -> Result<(Job, Reply, Bytes)> {
         let unavailable = |reason: &dyn Display| KernelError::Unavailable(reason.to_string());
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut worker = match running.take() {
@@ -193,7 +189,7 @@ impl GpuWorker {
         let inputs = std::mem::take(&mut job.inputs);
         let request = Message::new(&ask(&job), inputs).map_err(|error| unavailable(&error))?;
         let reply = worker.ask(request, self.limit)?;
-        let answer: Result<Reply, KernelError> = match reply.header() {
+        let answer: Result<Reply> = match reply.header() {
             // That process has ended.
             Ok(Reply::Failed(error @ DeviceError::Broken(_))) => return Err(error.into()),
             Ok(Reply::Failed(error)) => Err(error.into()),

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::compiler::{self, Compiler, Folder, Precision};
 use super::header::{self, ByLayout, Header, Piece};
 use super::{Call, Compiled, ForeignError, HeaderEntry, no_backward, rejection, side};
-use crate::kernel::KernelError;
 use crate::kernel::launch::{Job, Returned};
 use crate::kernel::worker::{self, Message, Worker};
+use crate::kernel::{KernelError, Result};
 use crate::problem::{Operand, Weights};
 
 /// A header, compiled for this machine.
@@ -80,7 +80,7 @@ impl Program {
         Ok(Program { weights, piece, lifted: OnceLock::new(), compiled, idle: Mutex::default() })
     }
 
-    fn run(&self, entry: HeaderEntry, mut job: Job, limit: Duration) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, mut job: Job, limit: Duration) -> Result<Returned> {
         let program = self.compiled.as_ref().map_err(|lines| rejection(self.weights, self.piece, lines))?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = match idle {
@@ -122,12 +122,12 @@ impl Compiled for CpuHeader {
         format!("{arch} CPU, header {} compiled by {version}", self.header.shown())
     }
 
-    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned> {
         let program = self.program(entry.weights, entry.call);
         program.map_or_else(|| Err(no_backward()), |program| program.run(entry, job(), self.limit))
     }
 
-    fn run_lifted(&self, entry: HeaderEntry, job: Job) -> Option<Result<Returned, KernelError>> {
+    fn run_lifted(&self, entry: HeaderEntry, job: Job) -> Option<Result<Returned>> {
         let single = self.program(entry.weights, entry.call)?;
         let which = (single.weights, single.piece);
         let lifted =

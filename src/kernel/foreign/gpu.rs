@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::header::{self, ByLayout, CallForm, Header, Piece};
 use super::{Call, Compiled, HeaderEntry, compiler, no_backward, rejection, runtime, side};
-use crate::kernel::KernelError;
 use crate::kernel::cuda::arch::Arch;
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::cuda::images::OnceMap;
@@ -15,6 +14,7 @@ use crate::kernel::cuda::worker::{self, GpuWorker};
 use crate::kernel::cuda::{CudaError, Setup, gpu};
 use crate::kernel::launch::{DeviceInfo, Job, Returned};
 use crate::kernel::worker::limit;
+use crate::kernel::{KernelError, Result};
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
 
@@ -191,7 +191,7 @@ impl Compiled for GpuHeader {
         format!("{}, header {header} compiled for {} by NVRTC {major}.{minor}", self.info, self.arch)
     }
 
-    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned> {
         let unavailable = |error: &CudaError| KernelError::Unavailable(error.to_string());
         let image_of = |images: &Images, piece| match images {
             Ok(images) => Ok(images.get(&entry).cloned()),

@@ -29,6 +29,7 @@ use super::launch::{Element, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, CoefficientGradients, Coefficients, KernelError, shapes};
+use crate::kernel::Result;
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::one_step::OneStep;
@@ -82,10 +83,10 @@ trait Compiled: Send + Sync {
     fn device(&self) -> String;
 
     /// Runs a production kernel's job with the header's coefficients.
-    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError>;
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned>;
 
     /// The same in double; none where there is no such build.
-    fn run_lifted(&self, _entry: HeaderEntry, _job: Job) -> Option<Result<Returned, KernelError>> {
+    fn run_lifted(&self, _entry: HeaderEntry, _job: Job) -> Option<Result<Returned>> {
         None
     }
 
@@ -138,12 +139,7 @@ impl ForeignBackend {
     ///
     /// # Errors
     /// [`KernelError::Rejected`] where the header does not compile for these weights; faults.
-    pub fn elements(
-        &self,
-        method: Method,
-        b: Operand,
-        elements: &Elements,
-    ) -> Result<Coefficients, KernelError> {
+    pub fn elements(&self, method: Method, b: Operand, elements: &Elements) -> Result<Coefficients> {
         shapes::check_coefficients(&elements.coefficients)?;
         let (entry, job) = elements_entry(method, b, elements);
         Ok(self.run(entry, &job)?.coefficients())
@@ -164,7 +160,7 @@ impl ForeignBackend {
         self.compiled.header().has_backward
     }
 
-    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned> {
         let [forward, backward] = &self.hangs;
         let hangs = if entry.call == Call::Backward { backward } else { forward };
         hangs.run(entry.method, entry.weights, || self.compiled.run(entry, job))
@@ -188,23 +184,19 @@ impl Backend for ForeignBackend {
         Promise { differentiates: self.has_backward(), ..Promise::HEADER }
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>> {
         shapes::check_scan(problem)?;
         shapes::check_f32(problem.input, "headers of coefficients are judged in f32")?;
         let (entry, job) = scan_entry(method, problem);
         Ok(self.run(entry, &job)?.scan(problem))
     }
 
-    fn coefficients(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Result<Coefficients, KernelError> {
+    fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients> {
         let elements = Elements { u: vec![1.0; problem.delta.len()], coefficients: problem.clone() };
         self.elements(method, Operand::Variable, &elements)
     }
 
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>>> {
         let (entry, job) = scan_entry(method, problem);
         let mut job = job();
         job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
@@ -216,7 +208,7 @@ impl Backend for ForeignBackend {
         &self,
         method: Method,
         elements: &OneStep,
-    ) -> Option<Result<CoefficientGradients, KernelError>> {
+    ) -> Option<Result<CoefficientGradients>> {
         let (entry, job) = backward_entry(method, elements, Element::F32);
         let run = || {
             shapes::check_coefficients(&elements.coefficients)?;
@@ -229,18 +221,13 @@ impl Backend for ForeignBackend {
         &self,
         method: Method,
         elements: &OneStep,
-    ) -> Option<Result<CoefficientGradients<f64>, KernelError>> {
+    ) -> Option<Result<CoefficientGradients<f64>>> {
         let (entry, job) = backward_entry(method, elements, Element::F64);
         let run = self.has_backward().then(|| self.compiled.run_lifted(entry, job())).flatten()?;
         Some(run.map(|returned| returned.coefficient_gradients(&elements.coefficients)))
     }
 
-    fn probed(
-        &self,
-        method: Method,
-        b: Operand,
-        elements: &Elements,
-    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+    fn probed(&self, method: Method, b: Operand, elements: &Elements) -> Option<Result<Coefficients<f64>>> {
         let (entry, job) = elements_entry(method, b, elements);
         let mut job = job();
         job.outputs.iter_mut().for_each(|output| output.element = Element::F64);

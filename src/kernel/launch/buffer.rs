@@ -1,6 +1,7 @@
 //! What a kernel sees of a device's memory: buffers between guard zones, outputs poisoned.
 
 use super::device::{Device, DeviceError};
+use crate::kernel::launch::Result;
 
 /// All bits set: a NaN in f64, f32, f16 and bf16 that no arithmetic produces, neither a GPU's nor a CPU's.
 pub const POISON: u8 = 0xff;
@@ -42,12 +43,7 @@ pub struct Buffer<'a> {
 
 impl<'a> Buffer<'a> {
     /// Copies an input to the device. No byte of it may change.
-    pub fn input(
-        device: &mut dyn Device,
-        guarding: Guarding,
-        name: &'a str,
-        bytes: &[u8],
-    ) -> Result<Self, DeviceError> {
+    pub fn input(device: &mut dyn Device, guarding: Guarding, name: &'a str, bytes: &[u8]) -> Result<Self> {
         let buffer = Buffer::allocate(device, guarding, POISON, (name, bytes.len()))?;
         if buffer.guard > 0 {
             device.fill(buffer.allocation, POISON, buffer.guard)?;
@@ -58,12 +54,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// An output of so many bytes, nothing of it written yet.
-    pub fn output(
-        device: &mut dyn Device,
-        guarding: Guarding,
-        name: &'a str,
-        len: usize,
-    ) -> Result<Self, DeviceError> {
+    pub fn output(device: &mut dyn Device, guarding: Guarding, name: &'a str, len: usize) -> Result<Self> {
         let buffer = Buffer::allocate(device, guarding, FENCE, (name, len))?;
         if buffer.guard > 0 {
             device.fill(buffer.allocation, FENCE, len + 2 * buffer.guard)?;
@@ -74,7 +65,7 @@ impl<'a> Buffer<'a> {
 
     /// Leaves numbers from this byte on where poison was: a scan in chunks takes a NaN there for an overflow, which it knows how to
     /// do without, so that what was never written would not show.
-    pub fn make_stale(&self, device: &mut dyn Device, from: usize) -> Result<(), DeviceError> {
+    pub fn make_stale(&self, device: &mut dyn Device, from: usize) -> Result<()> {
         if self.guard == 0 || from >= self.len {
             return Ok(());
         }
@@ -86,7 +77,7 @@ impl<'a> Buffer<'a> {
         guarding: Guarding,
         fence: u8,
         (name, len): (&'a str, usize),
-    ) -> Result<Self, DeviceError> {
+    ) -> Result<Self> {
         let guard = if guarding == Guarding::On { GUARD } else { 0 };
         // A device gives no empty allocation.
         let allocation = device.allocate((len + 2 * guard).max(1))?;
@@ -99,7 +90,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Fails if a guard zone was written to, or a byte of the input.
-    pub fn check_input(&self, device: &mut dyn Device, bytes: &[u8]) -> Result<(), DeviceError> {
+    pub fn check_input(&self, device: &mut dyn Device, bytes: &[u8]) -> Result<()> {
         if self.guard == 0 {
             return Ok(());
         }
@@ -112,12 +103,7 @@ impl<'a> Buffer<'a> {
 
     /// The bytes of an output whose elements have `size` bytes; or what the kernel did to the memory around them,
     /// or left undone: `complete` asks for every element.
-    pub fn check_output(
-        &self,
-        device: &mut dyn Device,
-        size: usize,
-        complete: bool,
-    ) -> Result<Vec<u8>, DeviceError> {
+    pub fn check_output(&self, device: &mut dyn Device, size: usize, complete: bool) -> Result<Vec<u8>> {
         let bytes = self.read(device)?;
         if !complete || self.guard == 0 {
             return Ok(bytes);
@@ -131,12 +117,12 @@ impl<'a> Buffer<'a> {
     }
 
     /// Whether nothing wrote around it; what is in it is nobody's business, and some of it may never have been written.
-    pub fn check_guards(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
+    pub fn check_guards(&self, device: &mut dyn Device) -> Result<()> {
         if self.guard == 0 { Ok(()) } else { self.read(device).map(drop) }
     }
 
     /// Its bytes, guard zones intact.
-    fn read(&self, device: &mut dyn Device) -> Result<Vec<u8>, DeviceError> {
+    fn read(&self, device: &mut dyn Device) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.len + 2 * self.guard];
         device.read(self.allocation, &mut bytes)?;
         let written = |zone: &[u8]| zone.iter().position(|&byte| byte != self.fence);

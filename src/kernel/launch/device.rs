@@ -44,6 +44,9 @@ impl std::fmt::Display for DeviceInfo {
     }
 }
 
+/// What a device gives, or why it does not.
+pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
+
 /// Why a device did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum DeviceError {
@@ -114,42 +117,42 @@ pub struct Footprint {
 pub trait Device: Send {
     fn info(&self) -> DeviceInfo;
 
-    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError>;
+    fn allocate(&mut self, bytes: usize) -> Result<u64>;
 
     /// Gives every allocation back. Errors are ignored: a broken device is noticed elsewhere.
     fn free_all(&mut self);
 
-    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError>;
+    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<()>;
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()>;
 
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
     /// Launches and waits until it is done.
-    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError>;
+    fn run(&mut self, launch: &Launch) -> Result<()>;
 
     /// Launches, without waiting where the device need not be waited for.
-    fn enqueue(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+    fn enqueue(&mut self, launch: &Launch) -> Result<()> {
         self.run(launch)
     }
 
     /// Waits until all that was launched is done.
-    fn wait(&mut self) -> Result<(), DeviceError> {
+    fn wait(&mut self) -> Result<()> {
         Ok(())
     }
 
     /// Marks the place among the launches after which time counts; none where the host's clock does as well.
-    fn start(&mut self) -> Result<(), DeviceError> {
+    fn start(&mut self) -> Result<()> {
         Ok(())
     }
 
     /// Waits; seconds of the device's own clock since [`Device::start`], none where it has none.
-    fn stop(&mut self) -> Result<Option<f64>, DeviceError> {
+    fn stop(&mut self) -> Result<Option<f64>> {
         Ok(None)
     }
 
     /// What a launch takes of the device, as far as it says.
-    fn footprint(&mut self, launch: &Launch) -> Result<Footprint, DeviceError> {
+    fn footprint(&mut self, launch: &Launch) -> Result<Footprint> {
         Ok(Footprint { blocks: launch.blocks, threads: launch.threads, ..Footprint::default() })
     }
 }

@@ -9,7 +9,7 @@ use super::element::Element;
 use crate::kernel::cpu::ffi::{self, BackwardShape, BackwardWorkspace};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
-use crate::kernel::{CpuBackend, Derivatives, KernelError, SCANNED, scanned};
+use crate::kernel::{CpuBackend, Derivatives, KernelError, Result, SCANNED, scanned};
 use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::one_step::OneStep;
@@ -193,7 +193,7 @@ pub(super) fn workspace_of(shape: &BackwardShape) -> BackwardWorkspace {
 }
 
 /// The outputs' values, from their bytes.
-fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned, KernelError> {
+fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned> {
     let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
         let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
         Some(output.element.decode(bytes))
@@ -389,7 +389,7 @@ impl Job {
     ///
     /// # Errors
     /// There are not as many of them, or not of these sizes.
-    pub fn returned(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
+    pub fn returned(&self, outputs: &Bytes) -> Result<Returned> {
         decoded(&self.outputs, outputs)
     }
 
@@ -397,7 +397,7 @@ impl Job {
     ///
     /// # Errors
     /// As above.
-    pub fn returned_some(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
+    pub fn returned_some(&self, outputs: &Bytes) -> Result<Returned> {
         let there = outputs.iter().take(self.outputs.len()).take_while(|bytes| bytes.is_some()).count();
         decoded(&self.outputs[..there], &outputs[..there])
     }

@@ -10,6 +10,7 @@ use super::job::{
 };
 use crate::kernel::CpuBackend;
 use crate::kernel::cpu::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawMeasure, RawScan};
+use crate::kernel::launch::Result;
 use crate::kernel::registry::Kernel;
 use crate::tensor::StepName;
 
@@ -18,7 +19,7 @@ const MEASURE_THREADS: usize = 256;
 
 impl Job {
     /// Copies the inputs to the device, ready to launch. What lies there stays until [`Device::free_all`].
-    pub fn load(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Loaded<'_>, DeviceError> {
+    pub fn load(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Loaded<'_>> {
         let (names, outputs): (&[&str], usize) = match self.kernel {
             Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
@@ -51,7 +52,7 @@ impl Job {
     }
 
     /// Loads, runs and collects: the outputs' bytes. No memory of the device stays in use.
-    pub fn execute(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Bytes, DeviceError> {
+    pub fn execute(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Bytes> {
         let run = |device: &mut dyn Device| {
             let loaded = self.load(device, guarding)?;
             loaded.launches.iter().try_for_each(|launch| device.run(launch))?;
@@ -251,13 +252,13 @@ struct Buffers<'a> {
 
 impl Loaded<'_> {
     /// Makes every output a NaN again, so that what is left unwritten is not what another run wrote.
-    pub(super) fn poison(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
+    pub(super) fn poison(&self, device: &mut dyn Device) -> Result<()> {
         let mut outputs = self.buffers.outputs.iter().zip(&self.job.outputs);
         outputs.try_for_each(|(buffer, output)| device.fill(buffer.address(), POISON, output.bytes()))
     }
 
     /// Writes every input once more, whatever has become of it.
-    pub(super) fn restore(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
+    pub(super) fn restore(&self, device: &mut dyn Device) -> Result<()> {
         let inputs = self.buffers.inputs.iter().zip(&self.job.inputs);
         inputs
             .filter_map(|(buffer, bytes)| buffer.as_ref().zip(bytes.as_ref()))
@@ -265,7 +266,7 @@ impl Loaded<'_> {
     }
 
     /// Whether every input is what was loaded.
-    pub(super) fn is_unchanged(&self, device: &mut dyn Device) -> Result<bool, DeviceError> {
+    pub(super) fn is_unchanged(&self, device: &mut dyn Device) -> Result<bool> {
         for (buffer, bytes) in self.buffers.inputs.iter().zip(&self.job.inputs) {
             let (Some(buffer), Some(bytes)) = (buffer, bytes) else { continue };
             let mut found = vec![0; bytes.len()];
@@ -278,7 +279,7 @@ impl Loaded<'_> {
     }
 
     /// Checks every guard zone and input, and fetches the outputs' bytes.
-    pub(super) fn collect(&self, device: &mut dyn Device) -> Result<Bytes, DeviceError> {
+    pub(super) fn collect(&self, device: &mut dyn Device) -> Result<Bytes> {
         let Loaded { job, buffers, .. } = self;
         for (buffer, bytes) in buffers.inputs.iter().zip(&job.inputs) {
             if let (Some(buffer), Some(bytes)) = (buffer, bytes) {

@@ -12,7 +12,7 @@ pub mod plain;
 pub mod timing;
 
 pub use buffer::{Guarding, POISON};
-pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params};
+pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params, Result};
 pub use element::Element;
 pub use job::{Job, Returned};
 pub use timing::{Clock, Opponent, Repeats, Series, Timing};

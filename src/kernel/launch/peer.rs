@@ -7,6 +7,7 @@ use std::path::Path;
 use super::device::{DeviceError, Launch, Params};
 use super::timing::Opponent;
 use crate::kernel::cpu::ffi;
+use crate::kernel::launch::Result;
 use crate::kernel::registry::Kernel;
 use crate::problem::{Operand, Weights};
 
@@ -44,7 +45,7 @@ impl Peer {
     ///
     /// # Errors
     /// There is none, or it lacks the function.
-    pub fn load(path: &Path) -> Result<Self, DeviceError> {
+    pub fn load(path: &Path) -> Result<Self> {
         let fail = |error: libloading::Error| {
             DeviceError::Fault(format!("{} is no library with {SYMBOL}: {error}", path.display()))
         };
@@ -58,7 +59,7 @@ impl Peer {
 
 impl Opponent for Peer {
     /// Calls the function in the place of a launch.
-    fn compute(&self, launch: &Launch, gpu: bool) -> Result<(), DeviceError> {
+    fn compute(&self, launch: &Launch, gpu: bool) -> Result<()> {
         let (Kernel::Scan(which) | Kernel::ChunkSteps(which), Params::Scan(params)) =
             (launch.kernel, &launch.params)
         else {

@@ -10,6 +10,7 @@ use super::device::{Device, DeviceError, Footprint, Launch};
 use super::job::{Bytes, Job};
 use super::loaded::Loaded;
 use super::peer::Peer;
+use crate::kernel::launch::Result;
 
 /// What tells the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +74,7 @@ pub trait Opponent {
     ///
     /// # Errors
     /// [`DeviceError::Fault`] where it cannot, and is timed no more; anything else ends everybody's timing.
-    fn compute(&self, launch: &Launch, gpu: bool) -> Result<(), DeviceError>;
+    fn compute(&self, launch: &Launch, gpu: bool) -> Result<()>;
 
     /// What the last run returned, where it does not write to the launch's own outputs.
     fn returned(&self) -> Option<Bytes> {
@@ -92,8 +93,8 @@ enum Contestant<'a> {
 ///
 /// # Errors
 /// Those of the device.
-pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<Run>, DeviceError> {
-    let peers: Vec<Result<Peer, DeviceError>> = timing.peers.iter().map(|path| Peer::load(path)).collect();
+pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<Run>> {
+    let peers: Vec<Result<Peer>> = timing.peers.iter().map(|path| Peer::load(path)).collect();
     let opponents = peers.iter().map(|peer| peer.as_ref().map(|peer| peer as &dyn Opponent));
     race(device, job, timing, opponents.map(|peer| peer.map_err(Clone::clone)).collect())
 }
@@ -107,8 +108,8 @@ pub fn race(
     device: &mut dyn Device,
     job: &Job,
     timing: &Timing,
-    opponents: Vec<Result<&dyn Opponent, DeviceError>>,
-) -> Result<Vec<Run>, DeviceError> {
+    opponents: Vec<Result<&dyn Opponent>>,
+) -> Result<Vec<Run>> {
     let run = |device: &mut dyn Device| {
         let loaded = job.load(device, Guarding::Off)?;
         let flush = timing.flush.as_ref().map(|flush| flush.load(device, Guarding::Off)).transpose()?;
@@ -147,12 +148,7 @@ pub fn race(
 }
 
 /// The outputs of one more run, of inputs that no peer has changed: one that writes to them is wrong alone.
-fn collect(
-    device: &mut dyn Device,
-    loaded: &Loaded,
-    race: &Race,
-    contestant: &Contestant,
-) -> Result<Bytes, DeviceError> {
+fn collect(device: &mut dyn Device, loaded: &Loaded, race: &Race, contestant: &Contestant) -> Result<Bytes> {
     if !race.alone {
         loaded.restore(device)?;
     }
@@ -174,7 +170,7 @@ fn collect(
 /// What came of one of those who computed a job.
 #[derive(Clone, Debug)]
 pub struct Run {
-    pub series: Result<Series, DeviceError>,
+    pub series: Result<Series>,
     /// Where they were asked for.
     pub outputs: Bytes,
 }
@@ -187,18 +183,18 @@ struct Race<'a> {
     alone: bool,
 }
 
-type Running<'a> = Result<(Series, Contestant<'a>), DeviceError>;
+type Running<'a> = Result<(Series, Contestant<'a>)>;
 
 impl Race<'_> {
     fn series<'p>(
         &mut self,
         device: &mut dyn Device,
-        contestants: Vec<Result<Contestant<'p>, DeviceError>>,
-    ) -> Result<Vec<Running<'p>>, DeviceError> {
+        contestants: Vec<Result<Contestant<'p>>>,
+    ) -> Result<Vec<Running<'p>>> {
         let Repeats { warmups, samples, seconds } = self.timing.repeats;
         let begun = Instant::now();
         let elapsed = || begun.elapsed().as_secs_f64();
-        let start = |one: Result<Contestant<'p>, DeviceError>| one.map(|one| (Series::default(), one));
+        let start = |one: Result<Contestant<'p>>| one.map(|one| (Series::default(), one));
         let mut all: Vec<Running> = contestants.into_iter().map(start).collect();
         if let Some(Ok((ours, _))) = all.first_mut() {
             let footprints = self.launches.iter().map(|launch| device.footprint(launch));
@@ -238,7 +234,7 @@ impl Race<'_> {
         device: &mut dyn Device,
         all: &mut [Running],
         keep: impl Fn(&mut Series, f64),
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         self.each_after(device, all, &[], keep)
     }
 
@@ -249,7 +245,7 @@ impl Race<'_> {
         all: &mut [Running],
         before: &[Launch],
         keep: impl Fn(&mut Series, f64),
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         for running in all {
             let Ok((series, contestant)) = running else { continue };
             before.iter().try_for_each(|launch| device.enqueue(launch))?;
@@ -266,7 +262,7 @@ impl Race<'_> {
     }
 
     /// Seconds of one run.
-    fn once(&self, device: &mut dyn Device, contestant: &Contestant) -> Result<f64, DeviceError> {
+    fn once(&self, device: &mut dyn Device, contestant: &Contestant) -> Result<f64> {
         let begun = Instant::now();
         let clock = self.timing.clock;
         if clock == Clock::Device {
@@ -287,7 +283,7 @@ impl Race<'_> {
     }
 
     /// Computes the job, without waiting.
-    fn compute(&self, device: &mut dyn Device, contestant: &Contestant) -> Result<(), DeviceError> {
+    fn compute(&self, device: &mut dyn Device, contestant: &Contestant) -> Result<()> {
         match contestant {
             Contestant::Ours => self.launches.iter().try_for_each(|launch| device.enqueue(launch)),
             Contestant::Peer(peer) => match self.launches.first() {

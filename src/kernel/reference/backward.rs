@@ -5,7 +5,7 @@ use num_complex::Complex32;
 use rayon::prelude::*;
 
 use super::{Weight, phi};
-use crate::kernel::{KernelError, shapes};
+use crate::kernel::{Result, shapes};
 use crate::method::Method;
 use crate::problem::{Operand, OutputGradients, Problem, Weights};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
@@ -230,11 +230,7 @@ fn channel<W: Cotangent>(
 ///
 /// # Errors
 /// [`KernelError::Unsupported`] where a tensor is not as large as the shape says.
-pub fn gradients(
-    method: Method,
-    problem: &Problem,
-    given: &OutputGradients,
-) -> Result<Gradients<f32>, KernelError> {
+pub fn gradients(method: Method, problem: &Problem, given: &OutputGradients) -> Result<Gradients<f32>> {
     shapes::check_backward(problem, given)?;
     let of_channel = match problem.weights {
         Weights::Real => channel::<f32>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::kernel::KernelError;
+use crate::kernel::{KernelError, Result};
 use crate::method::Method;
 use crate::problem::Weights;
 
@@ -36,12 +36,7 @@ pub struct Hangs(Mutex<HashMap<(Method, Weights), usize>>);
 
 impl Hangs {
     /// Runs a case, unless too many like it hung.
-    pub fn run<T>(
-        &self,
-        method: Method,
-        weights: Weights,
-        case: impl FnOnce() -> Result<T, KernelError>,
-    ) -> Result<T, KernelError> {
+    pub fn run<T>(&self, method: Method, weights: Weights, case: impl FnOnce() -> Result<T>) -> Result<T> {
         let count = |more: usize| {
             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let hung = table.entry((method, weights)).or_default();

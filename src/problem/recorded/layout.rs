@@ -11,6 +11,7 @@ use crate::problem::conventions::{
     ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds,
 };
 use crate::problem::output_gradients::varies;
+use crate::problem::recorded::Result;
 use crate::problem::stages::SCAN;
 use crate::problem::{Conventions, Operand, Shape, Stages, Weights};
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
@@ -42,7 +43,7 @@ pub(super) const DLAST_STATE: &str = "dlast_state";
 const GRADIENT: &str = "grad.";
 
 /// Which computed tensor it is, and whose; none for an input.
-fn computed(name: &str) -> Result<Option<(ComputedName, OutputName)>, RecordError> {
+fn computed(name: &str) -> Result<Option<(ComputedName, OutputName)>> {
     if REQUIRED.contains(&name) || OPTIONAL.contains(&name) {
         return Ok(None);
     }
@@ -54,7 +55,7 @@ fn computed(name: &str) -> Result<Option<(ComputedName, OutputName)>, RecordErro
     Ok(Some((tensor, output_name(name, rest)?)))
 }
 
-fn output_name(name: &str, rest: &str) -> Result<OutputName, RecordError> {
+fn output_name(name: &str, rest: &str) -> Result<OutputName> {
     let (form, label) = rest.split_once('.').map_or((rest, None), |(form, label)| (form, Some(label)));
     match (form.parse(), label) {
         (Ok(form), None) => Ok(OutputName { label: String::new(), form }),
@@ -102,7 +103,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that does not fit.
-    pub fn read<R>(file: &TensorFile<R>) -> Result<Layout, RecordError> {
+    pub fn read<R>(file: &TensorFile<R>) -> Result<Layout> {
         let Computed { outputs, gradients } = computed_tensors(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
         let (input, stored) = input_type(file, u)?;
@@ -172,7 +173,7 @@ impl Layout {
         info: &TensorInfo,
         stored: Stored,
         groups: &mut Option<usize>,
-    ) -> Result<Operand, RecordError> {
+    ) -> Result<Operand> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         let variable = match (self.weights, info.stored, &info.shape[..]) {
             // Constant: a weight, laid out as A.
@@ -233,7 +234,7 @@ impl Layout {
     }
 
     /// delta, z, D and delta_bias; that no size of u and A is zero.
-    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
+    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         for (name, what, found) in
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
@@ -262,7 +263,7 @@ impl Layout {
     }
 
     /// That what is stated makes sense for these tensors, and the initial state.
-    fn check_conventions<R>(&self, file: &TensorFile<R>) -> Result<(), RecordError> {
+    fn check_conventions<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let contradicts = |key, found, needs| Err(RecordError::Contradiction { key, found, needs });
         let Conventions { output, state, .. } = self.conventions;
         if self.weights == Weights::Real && output == ComplexOutput::RealPart {
@@ -278,7 +279,7 @@ impl Layout {
     }
 
     /// A state of every channel.
-    fn check_state(&self, name: &str, info: &TensorInfo) -> Result<(), RecordError> {
+    fn check_state(&self, name: &str, info: &TensorInfo) -> Result<()> {
         let Shape { batch, dim, dstate, .. } = self.shape;
         let hint = "a state is of the weights' type whatever the input type";
         match (self.weights, info.stored) {
@@ -291,7 +292,7 @@ impl Layout {
         }
     }
 
-    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
+    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         for tensors in self.outputs.values() {
             let Some(name) = tensors.get(TensorName::Out) else { continue };
@@ -305,7 +306,7 @@ impl Layout {
     }
 
     /// That what a kernel stores in the input type is of it.
-    fn check_stored<R>(&self, file: &TensorFile<R>, name: &str, stored: Stored) -> Result<(), RecordError> {
+    fn check_stored<R>(&self, file: &TensorFile<R>, name: &str, stored: Stored) -> Result<()> {
         let own = stored_as(self.input);
         let widened = file.metadata().contains_key(INPUT_TYPE);
         let info = required(file, name)?;
@@ -317,7 +318,7 @@ impl Layout {
     }
 
     /// The gradients, each of the shape and type of its input, and what they are gradients by.
-    fn check_gradients<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
+    fn check_gradients<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         if let Some(info) = file.info(DLAST_STATE) {
             self.check_state(DLAST_STATE, info)?;
@@ -365,7 +366,7 @@ impl Layout {
         Ok(())
     }
 
-    fn check_shape(&self, name: &str, info: &TensorInfo, expected: &[usize]) -> Result<(), RecordError> {
+    fn check_shape(&self, name: &str, info: &TensorInfo, expected: &[usize]) -> Result<()> {
         if info.shape == expected {
             return Ok(());
         }
@@ -383,7 +384,7 @@ struct Computed {
 }
 
 /// The tensors of each output and of each backward pass. Any other tensor is an error: a misspelt one would change the verdict.
-fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed, RecordError> {
+fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
     let mut all = Computed::default();
     for name in file.names() {
         match computed(name)? {
@@ -410,7 +411,7 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed, RecordError> {
 }
 
 /// The input type, and what its tensors are stored as.
-fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored), RecordError> {
+fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored)> {
     let own = match u.stored {
         Stored::F32 => InputType::F32,
         Stored::F16 => InputType::F16,
@@ -445,7 +446,7 @@ fn stored_as(input: InputType) -> Stored {
     }
 }
 
-fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError> {
+fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
     match file.metadata().get(DELTA_SOFTPLUS).map(String::as_str) {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
@@ -458,7 +459,7 @@ fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError> {
 }
 
 /// The arithmetic that is stated, the scan's in a text of its own if need be.
-fn stages<R>(file: &TensorFile<R>) -> Result<Stages, RecordError> {
+fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
     let stated = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
     let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
     let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
@@ -473,16 +474,13 @@ fn stages<R>(file: &TensorFile<R>) -> Result<Stages, RecordError> {
 }
 
 /// What a metadata text states; the default where there is none.
-fn stated<R, T: FromStr<Err = UnknownName> + Default>(
-    file: &TensorFile<R>,
-    key: &'static str,
-) -> Result<T, RecordError> {
+fn stated<R, T: FromStr<Err = UnknownName> + Default>(file: &TensorFile<R>, key: &'static str) -> Result<T> {
     let Some(text) = file.metadata().get(key) else { return Ok(T::default()) };
     let unknown = |UnknownName { known, .. }| RecordError::Statement { key, found: shown(text), known };
     text.parse().map_err(unknown)
 }
 
-fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo, RecordError> {
+fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo> {
     file.info(name).ok_or_else(|| missing(file, name, "the names are spec.md §3's, in its case"))
 }
 

@@ -69,6 +69,9 @@ pub struct RecordedBackward {
     pub passes: Vec<(OutputName, Gradients<f32>)>,
 }
 
+/// What is read of a recorded run, or why it is none.
+pub type Result<T, E = RecordError> = std::result::Result<T, E>;
+
 /// Why a file is no recorded run.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -136,7 +139,7 @@ impl Recording<File> {
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
-    pub fn open(path: &Path) -> Result<Self, RecordError> {
+    pub fn open(path: &Path) -> Result<Self> {
         Recording::new(TensorFile::open(path)?)
     }
 }
@@ -146,7 +149,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
-    pub fn new(file: TensorFile<R>) -> Result<Self, RecordError> {
+    pub fn new(file: TensorFile<R>) -> Result<Self> {
         let layout = Layout::read(&file)?;
         Ok(Recording { file: Arc::new(file), layout, positions_at_once: None })
     }

@@ -4,9 +4,10 @@
 use std::io::{Read, Seek};
 use std::ops::Range;
 
-use super::{RecordError, Recording};
+use super::Recording;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::fingerprint::Fingerprint;
+use crate::problem::recorded::Result;
 use crate::problem::stretch::Inputs;
 use crate::problem::{InputType, Operand};
 use crate::tensor::{Named, TensorName};
@@ -82,7 +83,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     ///
     /// # Errors
     /// As [`Recording::read`]'s, of the first tensor that is wrong.
-    pub fn overview(&self) -> Result<Overview, RecordError> {
+    pub fn overview(&self) -> Result<Overview> {
         let layout = self.layout();
         let (dim, seqlen) = (layout.shape.dim, layout.shape.seqlen);
         let operands = [layout.b_operand, layout.c_operand];

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::layout::{DLAST_STATE, DOUT};
 use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recording};
 use crate::problem::conventions::{Direction, INITIAL_STATE};
+use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Held, InputType, Operand, OutputGradients, Problem, Shape};
 use crate::tensor::{Gradients, Named, TensorName};
@@ -18,7 +19,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// # Errors
     /// [`RecordError`] for inputs that are not finite, numbers that are not of the type that the run claims,
     /// and files that can no longer be read.
-    pub fn read(&self, rows: &[usize]) -> Result<RecordedRun, RecordError> {
+    pub fn read(&self, rows: &[usize]) -> Result<RecordedRun> {
         let Shape { batch, dim, groups, seqlen, .. } = self.layout.shape;
         let per_group = dim / groups;
         // A channel's own group, and the one that it has where groups are misread: a diagnosis looks at both.
@@ -70,7 +71,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     ///
     /// # Errors
     /// As [`Recording::read`]'s.
-    pub fn read_backward(&self) -> Result<Option<RecordedBackward>, RecordError> {
+    pub fn read_backward(&self) -> Result<Option<RecordedBackward>> {
         if self.layout.gradients.is_empty() {
             return Ok(None);
         }
@@ -107,7 +108,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         tensor: TensorName,
         (batch, channel): (usize, usize),
         elements: Range<usize>,
-    ) -> Result<Option<Cow<'static, [f32]>>, RecordError> {
+    ) -> Result<Option<Cow<'static, [f32]>>> {
         let Some(name) = tensors.get(tensor) else { return Ok(None) };
         let (_, width, _) = self.outline().layout(tensor);
         let start = (batch * self.layout.shape.dim + channel) * self.row_len(tensor);
@@ -154,7 +155,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         tensors: &Named<String>,
         tensor: TensorName,
         rows: Range<usize>,
-    ) -> Result<Option<Vec<f32>>, RecordError> {
+    ) -> Result<Option<Vec<f32>>> {
         let Some(name) = tensors.get(tensor) else { return Ok(None) };
         let len = self.row_len(tensor);
         let values = self.output(tensor, name, rows.start * len..rows.end * len)?;
@@ -170,7 +171,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         name: &'static str,
         count: usize,
         rows: Range<usize>,
-    ) -> Result<Option<Vec<f32>>, RecordError> {
+    ) -> Result<Option<Vec<f32>>> {
         let len = self.len(name) / count.max(1);
         let (seqlen, width) = (self.layout.shape.seqlen, self.layout.weights.width());
         let is_variable = |operand| operand == Operand::Variable;
@@ -226,17 +227,17 @@ impl<R: Read + Seek + Send> Recording<R> {
     pub(super) fn optional<T>(
         &self,
         name: &'static str,
-        read: impl Fn(&'static str) -> Result<T, RecordError>,
-    ) -> Result<Option<T>, RecordError> {
+        read: impl Fn(&'static str) -> Result<T>,
+    ) -> Result<Option<T>> {
         self.file.info(name).map(|_| read(name)).transpose()
     }
 
-    fn whole(&self, name: &str) -> Result<Vec<f32>, RecordError> {
+    fn whole(&self, name: &str) -> Result<Vec<f32>> {
         self.input(name, 0..self.len(name))
     }
 
     /// Some of an input's rows, of which there are `count`.
-    fn rows(&self, name: &str, count: usize, rows: &[usize]) -> Result<Vec<f32>, RecordError> {
+    fn rows(&self, name: &str, count: usize, rows: &[usize]) -> Result<Vec<f32>> {
         let len = self.len(name) / count;
         let mut values = Vec::with_capacity(rows.len() * len);
         for row in rows {
@@ -246,7 +247,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     }
 
     /// Floats of an input.
-    pub(super) fn input(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>, RecordError> {
+    pub(super) fn input(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let start = range.start;
         let values = self.floats(name, range)?;
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
@@ -263,12 +264,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     }
 
     /// Floats of a computed tensor.
-    pub(super) fn output(
-        &self,
-        tensor: TensorName,
-        name: &str,
-        range: Range<usize>,
-    ) -> Result<Vec<f32>, RecordError> {
+    pub(super) fn output(&self, tensor: TensorName, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let start = range.start;
         let values = self.floats(name, range)?;
         let (_, _, element) = self.outline().layout(tensor);
@@ -276,20 +272,14 @@ impl<R: Read + Seek + Send> Recording<R> {
         Ok(values)
     }
 
-    fn floats(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>, RecordError> {
+    fn floats(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let hint = "the file changed while it was read";
         let missing = || RecordError::Missing { name: shown(name), found: "none".into(), hint };
         self.file.floats(name, range)?.ok_or_else(missing)
     }
 
     /// Whether every number is one of `kind`'s. Matters where it is stored wider than that.
-    fn check_rounded(
-        &self,
-        name: &str,
-        start: usize,
-        values: &[f32],
-        kind: InputType,
-    ) -> Result<(), RecordError> {
+    fn check_rounded(&self, name: &str, start: usize, values: &[f32], kind: InputType) -> Result<()> {
         let odd = |&value: &f32| !value.is_nan() && kind.round(value).to_bits() != value.to_bits();
         let Some(at) = values.iter().position(odd) else { return Ok(()) };
         let value = values[at];
@@ -334,11 +324,7 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
         Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction }
     }
 
-    fn stretch(
-        &self,
-        (batch, channel): (usize, usize),
-        positions: Range<usize>,
-    ) -> Result<Stretch<'_>, RecordError> {
+    fn stretch(&self, (batch, channel): (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>> {
         let Shape { dim, dstate, seqlen, groups, .. } = self.layout.shape;
         let width = self.layout.weights.width();
         // A step may read u before and after it.

@@ -9,8 +9,8 @@ use nalgebra::DMatrix;
 
 use super::{Input, discretize};
 use crate::method::Method;
-use crate::truth::TruthError;
 use crate::truth::certify::Certificate;
+use crate::truth::{Result, TruthError};
 
 /// How Ā and B̄ change with A, entrywise correctly rounded.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub fn derivative<I: Input>(
     b: &DMatrix<I>,
     delta: f64,
     direction: &DMatrix<I>,
-) -> Result<DenseDerivative<I>, TruthError> {
+) -> Result<DenseDerivative<I>> {
     let (n, m) = b.shape();
     if direction.shape() != a.shape() || a.shape() != (n, n) {
         return Err(TruthError::Shape {

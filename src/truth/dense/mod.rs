@@ -13,7 +13,6 @@ use nalgebra::{Complex, DMatrix};
 use self::matrix::norm_exponent;
 use self::routes::{Given, attempt};
 use crate::formula::{Form, Panels};
-use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
 use crate::truth::exact::dense::Exact;
 use crate::truth::exact::rational;
@@ -22,6 +21,7 @@ use crate::truth::number::big::Big;
 use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
+use crate::truth::{Result, TruthError};
 
 /// ‖ΔA‖ may be at most 2 to this for exponentials.
 const LARGEST_EXPONENT: i64 = 30;
@@ -102,7 +102,7 @@ pub fn discretize<I: Input>(
     a: &DMatrix<I>,
     b: &DMatrix<I>,
     delta: f64,
-) -> Result<DenseTruth<I>, TruthError> {
+) -> Result<DenseTruth<I>> {
     let form = form.into();
     validate(a, b, delta)?;
     let is_real = |m: &DMatrix<I>| m.iter().all(|x| x.parts()[1] == 0.0);
@@ -119,7 +119,7 @@ pub fn discretize<I: Input>(
     Ok(DenseTruth { a_bar, b_bar, b_bar_prev, b_bar_next, certificate })
 }
 
-fn validate<I: Input>(a: &DMatrix<I>, b: &DMatrix<I>, delta: f64) -> Result<(), TruthError> {
+fn validate<I: Input>(a: &DMatrix<I>, b: &DMatrix<I>, delta: f64) -> Result<()> {
     let n = a.nrows();
     let shape = |what, expected: String, m: &DMatrix<I>| TruthError::Shape {
         what,
@@ -161,7 +161,7 @@ struct Open {
 type PanelParts = Panels<DMatrix<[f64; 2]>>;
 
 /// What [`Input::solve`] returns.
-type Solved = Result<(PanelParts, Certificate), TruthError>;
+type Solved = Result<(PanelParts, Certificate)>;
 
 struct Solver<'a, I: Input> {
     form: Form,
@@ -179,7 +179,7 @@ struct Solver<'a, I: Input> {
 }
 
 impl<'a, I: Input> Solver<'a, I> {
-    fn new(form: Form, a: &'a DMatrix<I>, b: &'a DMatrix<I>, delta: f64) -> Result<Self, TruthError> {
+    fn new(form: Form, a: &'a DMatrix<I>, b: &'a DMatrix<I>, delta: f64) -> Result<Self> {
         let wide = |m: &DMatrix<I>| m.map(<I::Over<Wide> as Entry>::exact_entry);
         let exact = Exact::new(form.formula(), &wide(a), &wide(b), delta);
         if exact.at_pole() {

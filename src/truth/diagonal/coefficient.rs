@@ -8,7 +8,6 @@ use super::element::{InverseFree, Literal, Needs, ROUTES};
 use crate::formula::{Form, Fraction, Panels};
 use crate::parallel;
 use crate::problem::{CoefficientProblem, LARGEST_EXPONENT, Problem, Shape, Weights};
-use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Doubt, settle};
 use crate::truth::dense::{DenseTruth, Input, discretize};
 use crate::truth::exact::rational::{self, Gaussian};
@@ -18,6 +17,7 @@ use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::elementary::Exponent;
 use crate::truth::number::scalar::Real;
 use crate::truth::number::wide::Wide;
+use crate::truth::{Result, TruthError};
 
 /// Ā and B̄, correctly rounded.
 #[derive(Clone, Debug)]
@@ -39,12 +39,12 @@ pub struct CoefficientTruth {
 /// # Errors
 /// Lengths that disagree, numbers that are not finite, a form's pole, |ΔA| beyond 2¹⁶, and values that
 /// cannot be certified.
-pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
+pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<CoefficientTruth> {
     solve_form(method.into(), problem)
 }
 
 /// Not generic, so that it is compiled once, and here.
-fn solve_form(form: Form, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
+fn solve_form(form: Form, problem: &CoefficientProblem) -> Result<CoefficientTruth> {
     validate_elements(problem)?;
     let elements = match problem.weights {
         Weights::Real => solve_all::<DoubleDouble, Wide>(form, problem),
@@ -63,7 +63,7 @@ fn solve_form(form: Form, problem: &CoefficientProblem) -> Result<CoefficientTru
 }
 
 /// That there are as many numbers of each kind, and only finite ones.
-pub(in crate::truth) fn validate_elements(problem: &CoefficientProblem) -> Result<(), TruthError> {
+pub(in crate::truth) fn validate_elements(problem: &CoefficientProblem) -> Result<()> {
     let width = problem.weights.width();
     let n = problem.delta.len();
     for (what, values, expected) in
@@ -75,11 +75,7 @@ pub(in crate::truth) fn validate_elements(problem: &CoefficientProblem) -> Resul
 }
 
 /// That a tensor has the expected length and only finite numbers.
-pub(in crate::truth) fn check_tensor(
-    what: &'static str,
-    values: &[f32],
-    expected: usize,
-) -> Result<(), TruthError> {
+pub(in crate::truth) fn check_tensor(what: &'static str, values: &[f32], expected: usize) -> Result<()> {
     if values.len() != expected {
         let (expected, found) = (format!("{expected} numbers"), format!("{} numbers", values.len()));
         return Err(TruthError::Shape { what, expected, found });
@@ -91,7 +87,7 @@ pub(in crate::truth) fn check_tensor(
 }
 
 /// That the tensors of a scan have the shapes of spec.md §3 and hold only finite numbers.
-pub(in crate::truth) fn validate(problem: &Problem) -> Result<(), TruthError> {
+pub(in crate::truth) fn validate(problem: &Problem) -> Result<()> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     let mismatch = |what, expected: String, found: String| TruthError::Shape { what, expected, found };
     for (what, size) in [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen)] {
@@ -118,7 +114,7 @@ pub(in crate::truth) fn check_exponent<T: Exponent>(
     z: T,
     poles: &[Fraction],
     place: impl Fn() -> String,
-) -> Result<(), TruthError> {
+) -> Result<()> {
     if let Some(found) = z.exponent_bound().filter(|&e| e > LARGEST_EXPONENT) {
         return Err(TruthError::StepTooLarge { place: place(), found, limit: LARGEST_EXPONENT });
     }
@@ -139,10 +135,7 @@ struct Element {
 }
 
 /// Each element in the arithmetic of N if that settles it, in that of T and wider ones if not.
-fn solve_all<N: Exponent, T: Exponent>(
-    form: Form,
-    problem: &CoefficientProblem,
-) -> Result<Vec<Element>, TruthError> {
+fn solve_all<N: Exponent, T: Exponent>(form: Form, problem: &CoefficientProblem) -> Result<Vec<Element>> {
     let needs = Needs::of(&[form]);
     let solve_one = |i: usize| {
         // What it refuses is for the wider arithmetic to refuse.
@@ -172,7 +165,7 @@ fn solve_all<N: Exponent, T: Exponent>(
 }
 
 /// What knows a value that was left open: which coefficient, and which part of it.
-type Knows<'k> = dyn FnMut(usize, usize, &mut Certificate) -> Result<Option<f64>, TruthError> + 'k;
+type Knows<'k> = dyn FnMut(usize, usize, &mut Certificate) -> Result<Option<f64>> + 'k;
 
 /// One element by two routes in the arithmetic of T; none where `open` does not know a value that this leaves open.
 fn solve_one<T: Exponent>(
@@ -180,7 +173,7 @@ fn solve_one<T: Exponent>(
     problem: &CoefficientProblem,
     i: usize,
     open: &mut Knows,
-) -> Result<Option<Element>, TruthError> {
+) -> Result<Option<Element>> {
     let exact = |x: f32| T::Part::exact(f64::from(x));
     let weight = |values: &[f32]| {
         T::entry_from_parts(exact(values[i * T::WIDTH]), exact(values[(i + 1) * T::WIDTH - 1]))
@@ -226,7 +219,7 @@ fn applied<V: Copy>(panels: Panels<V>, zero: V, times_b: impl Fn(V) -> V) -> [V;
 type Known = ([[f64; 2]; 4], Certificate);
 
 /// The element as a dense problem of size 1.
-fn climb<T: Exponent>(form: Form, problem: &CoefficientProblem, i: usize) -> Result<Known, TruthError> {
+fn climb<T: Exponent>(form: Form, problem: &CoefficientProblem, i: usize) -> Result<Known> {
     let delta = f64::from(problem.delta[i]);
     let parts = |values: &[f32]| {
         let part = |p: usize| f64::from(values[i * T::WIDTH + p]);

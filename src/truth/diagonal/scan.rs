@@ -19,7 +19,6 @@ use crate::method::Method;
 use crate::parallel;
 use crate::problem::{Operand, Problem, Weights};
 use crate::tensor::{TensorName, Tensors};
-use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::exact::rational;
 use crate::truth::exact::scan::ExactScan;
@@ -31,6 +30,7 @@ use crate::truth::number::elementary::{
 use crate::truth::number::mag::Mag;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
+use crate::truth::{Result, TruthError};
 
 /// One method's scan, correctly rounded. `M` is a [`Method`], a [`crate::formula::Textbook`] form, or a [`Form`].
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub struct Steps {
 /// # Errors
 /// Shapes that disagree, numbers that are not finite, a form's pole, |ΔA| beyond 2¹⁶, and values that
 /// cannot be certified.
-pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, TruthError>
+pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>>
 where
     M: Copy + Into<Form> + Sync,
 {
@@ -86,7 +86,7 @@ impl Steps {
 ///
 /// # Errors
 /// As [`solve`]'s.
-pub fn solve_by<M>(steps: Steps, problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, TruthError>
+pub fn solve_by<M>(steps: Steps, problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>>
 where
     M: Copy + Into<Form> + Sync,
 {
@@ -100,7 +100,7 @@ where
 }
 
 /// All judged channels by each form. Not generic, so that it is compiled once, and here.
-fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>, TruthError> {
+fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>> {
     validate(problem)?;
     let channels = &problem.judged_channels;
     let solve_channel = |i: usize| match problem.weights {
@@ -129,7 +129,7 @@ fn solve_channel<N, T>(
     problem: &Problem,
     forms: &[Form],
     channel: (usize, usize),
-) -> Result<Vec<ChannelTruth>, TruthError>
+) -> Result<Vec<ChannelTruth>>
 where
     N: Exponent<Part = DoubleDouble>,
     T: Exponent<Part = Wide>,
@@ -301,7 +301,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
     }
 
     /// One truth for each form; none where two doubles leave a doubt.
-    fn solve(&self) -> Result<Vec<Option<ChannelTruth>>, TruthError> {
+    fn solve(&self) -> Result<Vec<Option<ChannelTruth>>> {
         let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
         let mut totals = vec![OutputSums::<T::Part>::new(len); self.forms.len()];
         let mut last: Vec<Vec<CarriedState<T>>> = vec![Vec::new(); self.forms.len()];
@@ -323,7 +323,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
     }
 
     /// One state's scan by every form.
-    fn node(&self, n: usize) -> Result<Node<T>, TruthError> {
+    fn node(&self, n: usize) -> Result<Node<T>> {
         let p = self.problem;
         let len = p.shape.seqlen;
         let needs = Needs::of(self.forms);
@@ -418,7 +418,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         sums: &OutputSums<T::Part>,
         last: &[CarriedState<T>],
         stood_in: bool,
-    ) -> Result<Option<ChannelTruth>, TruthError> {
+    ) -> Result<Option<ChannelTruth>> {
         let p = self.problem;
         let (batch, d) = self.at;
         let mut certificate = Certificate::new(ROUTES);
@@ -495,7 +495,7 @@ fn conclude<R: Real>(
     live: bool,
     fallback: Option<Fallback>,
     place: impl FnOnce() -> String,
-) -> Result<Option<f64>, TruthError> {
+) -> Result<Option<f64>> {
     if !live {
         certificate.count_exact(0.0);
         return Ok(Some(0.0));

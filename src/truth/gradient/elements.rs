@@ -11,13 +11,13 @@ use crate::method::Method;
 use crate::parallel;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::tensor::{Named, StepName};
-use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Doubt, settle};
 use crate::truth::diagonal::coefficient::{check_exponent, validate_elements};
 use crate::truth::number::ball::Ball;
 use crate::truth::number::elementary::Exponent;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
+use crate::truth::{Result, TruthError};
 
 /// One method's steps.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ const NAMES: usize = StepName::ALL.len();
 ///
 /// # Errors
 /// As [`crate::truth::coefficient::solve`]'s.
-pub fn solve(method: Method, problem: &CoefficientProblem) -> Result<StepTruth, TruthError> {
+pub fn solve(method: Method, problem: &CoefficientProblem) -> Result<StepTruth> {
     validate_elements(problem)?;
     let form = ReadsNow::from(method);
     let elements = parallel::try_each(problem.delta.len(), &|i| {
@@ -90,7 +90,7 @@ impl<'p> Element<'p> {
     }
 
     /// That z is in range and the form at no pole.
-    fn check<T: Exponent>(&self) -> Result<(), TruthError> {
+    fn check<T: Exponent>(&self) -> Result<()> {
         let z = T::given(self.a).scaled(&T::Part::given(&[self.delta]));
         check_exponent(z, self.form.formula().pole().as_slice(), || self.place())
     }
@@ -104,7 +104,7 @@ impl<'p> Element<'p> {
     }
 
     /// With the slope itself: one rounding more.
-    fn settled(mut self) -> Result<Self, TruthError> {
+    fn settled(mut self) -> Result<Self> {
         if let Some(&(name, _, doubt)) = self.open.first() {
             let place = format!("{}: {name}", self.place());
             return Err(TruthError::Uncertified { place, reason: doubt.reason(), bits: WIDEST });

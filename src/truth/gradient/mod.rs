@@ -6,8 +6,6 @@
 //! rounded as one of a scan is ([`super::certify`]), in the same arithmetics one after the other, each for what is left open,
 //! and for the channels alone on which that depends. Before the wide ones exact arithmetic settles zeros and ties ([`known`]).
 //!
-//! [`directional`] is a second way to the same numbers, without an adjoint: a scan of dual numbers for each direction.
-//!
 //! All channels take part, whichever are judged: weights collect from all of them.
 //!
 //! ```
@@ -29,7 +27,6 @@
 
 pub mod adjoint;
 mod climb;
-pub mod directional;
 pub mod dual;
 pub mod elements;
 pub mod known;
@@ -56,6 +53,7 @@ use crate::method::Method;
 use crate::parallel;
 use crate::problem::{Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::{GradientName, Gradients, Named};
+use crate::truth::Result;
 
 /// One method's gradients, correctly rounded: one for each input that the problem has, in its layout.
 #[derive(Clone, Debug)]
@@ -69,16 +67,12 @@ pub struct GradientTruth {
 ///
 /// # Errors
 /// As [`super::scan::solve`]'s, and for a problem that holds some of its rows alone.
-pub fn solve(
-    problem: &Problem,
-    given: &OutputGradients,
-    methods: &[Method],
-) -> Result<Vec<GradientTruth>, TruthError> {
+pub fn solve(problem: &Problem, given: &OutputGradients, methods: &[Method]) -> Result<Vec<GradientTruth>> {
     check(problem, given)?;
     parallel::try_each(methods.len(), &|i| solve_method(problem, given, methods[i]))
 }
 
-fn check(problem: &Problem, given: &OutputGradients) -> Result<(), TruthError> {
+fn check(problem: &Problem, given: &OutputGradients) -> Result<()> {
     validate(problem)?;
     if problem.held.is_some() {
         let (expected, found) = ("every channel".into(), "some rows".into());
@@ -103,11 +97,7 @@ struct Ladder<'p> {
     certificate: Certificate,
 }
 
-fn solve_method(
-    problem: &Problem,
-    given: &OutputGradients,
-    method: Method,
-) -> Result<GradientTruth, TruthError> {
+fn solve_method(problem: &Problem, given: &OutputGradients, method: Method) -> Result<GradientTruth> {
     let scan = Scan { problem, form: method.into(), given };
     let stood_in = match problem.weights {
         Weights::Real => scan.check_steps::<Wide>()?,
@@ -217,7 +207,7 @@ impl Scan<'_> {
     /// That every |z| is in range and the form at no pole; and whether some |z| is so small that a series stands in for the
     /// literal formulas. Softplus of a rational number is irrational, so at no pole, and that it is known to an f64 suffices for
     /// its range.
-    fn check_steps<T: Exponent<Part = Wide>>(&self) -> Result<bool, TruthError> {
+    fn check_steps<T: Exponent<Part = Wide>>(&self) -> Result<bool> {
         let p = self.problem;
         let has_phis = self.form.formula().phis() > 0;
         let poles = self.form.formula().pole().filter(|_| !p.delta_softplus);
