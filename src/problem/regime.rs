@@ -194,230 +194,130 @@ impl Regime {
     }
 }
 
+#[rustfmt::skip]
 fn build() -> Vec<Regime> {
     use StateMatrix::*;
     use Steps::{BackOnce, LogUniform, NearPole, Normal, SoftplusRange, SometimesZero, Uniform};
     use Variants::{EachInput, Grouped, Narrow, WideRange};
-    let short =
-        regime("short", "so few steps and states that no bound can hide a wrong coefficient").with(Recipe {
-            shape: shape(2, 12, 2, 8),
-            a: Stable(0.3, 4.0),
-            steps: LogUniform(0.05, 1.0),
-            ..PLAIN
-        });
-    let mut all =
-        vec![
-            Regime { short: true, ..short },
-            regime("s4d-real", "A = −(1…N): neighbouring states decay at almost the same rate")
-                .only(REAL)
-                .with(Recipe { a: S4dReal, shape: shape(1, 4, 16, 96), ..PLAIN }),
-            regime("s4d-lin", "A = −½ + iπn: fast oscillation with slow decay, so errors live long")
-                .only(COMPLEX)
-                .with(Recipe { a: S4dLin, shape: shape(1, 3, 16, 96), ..PLAIN }),
-            regime(
-                "s4d-inv",
-                "A = −½ + i(N/π)(N/(2n+1) − 1): the first state turns many times a step, the last hardly",
-            )
-            .only(COMPLEX)
-            .with(Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN }),
-            regime(
-                "vim-tiny",
-                "Vision Mamba at full size with everything that it switches on: 384 channels, 197 tokens",
-            )
-            .only(REAL)
-            .vary(EachInput)
+    let short = regime("short", "so few steps and states that no bound can hide a wrong coefficient")
+        .with(Recipe { shape: shape(2, 12, 2, 8), a: Stable(0.3, 4.0), steps: LogUniform(0.05, 1.0), ..PLAIN });
+    let mut all = vec![
+        Regime { short: true, ..short },
+        regime("s4d-real", "A = −(1…N): neighbouring states decay at almost the same rate")
+            .only(REAL).with(Recipe { a: S4dReal, shape: shape(1, 4, 16, 96), ..PLAIN }),
+        regime("s4d-lin", "A = −½ + iπn: fast oscillation with slow decay, so errors live long")
+            .only(COMPLEX).with(Recipe { a: S4dLin, shape: shape(1, 3, 16, 96), ..PLAIN }),
+        regime("s4d-inv",
+            "A = −½ + i(N/π)(N/(2n+1) − 1): the first state turns many times a step, the last hardly")
+            .only(COMPLEX).with(Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN }),
+        regime("vim-tiny",
+            "Vision Mamba at full size with everything that it switches on: 384 channels, 197 tokens")
+            .only(REAL).vary(EachInput)
             .with(Recipe {
-                shape: shape(1, 384, 16, 197),
-                a: S4dReal,
-                bias: Some((1e-3, 0.1)),
-                judged_channels: 3,
+                shape: shape(1, 384, 16, 197), a: S4dReal, bias: Some((1e-3, 0.1)), judged_channels: 3,
                 ..EVERYTHING
             }),
-            regime("tiny-z", "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing")
-                .with(Recipe {
-                    shape: shape(1, 4, 8, 32),
-                    a: Stable(1e-6, 1e-3),
-                    steps: LogUniform(1e-3, 1.0),
-                    ..PLAIN
-                }),
-            regime("stiff", "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps").with(
-                Recipe {
-                    shape: shape(1, 4, 4, 32),
-                    a: Stable(1e3, 1e4),
-                    steps: LogUniform(1e-3, 2e-2),
-                    u: Signal::Normal(0.05),
-                    ..PLAIN
-                },
-            ),
-            regime("imaginary", "purely imaginary A: nothing decays, every rounding error stays for ever")
-                .only(COMPLEX)
-                .with(Recipe { a: Imaginary, shape: shape(1, 3, 8, 96), ..PLAIN }),
-            regime("zero-a", "A = 0: a singular A, where the formulas with A⁻¹ divide by zero")
-                .with(Recipe { a: Zero, shape: shape(1, 4, 4, 32), ..PLAIN }),
-            regime("bilinear-pole", "positive A with z near 2: the bilinear denominator cancels")
-                .vary(WideRange)
-                .with(Recipe { a: Positive, steps: NearPole, shape: shape(1, 4, 2, 12), ..PLAIN }),
-            regime("delta-zero", "every third Δ is zero: the step must be the exact identity").with(Recipe {
-                steps: SometimesZero(1e-3, 0.5),
-                shape: shape(1, 4, 4, 48),
-                ..PLAIN
+        regime("tiny-z", "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing")
+            .with(Recipe { shape: shape(1, 4, 8, 32), a: Stable(1e-6, 1e-3), steps: LogUniform(1e-3, 1.0), ..PLAIN }),
+        regime("stiff", "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps")
+            .with(Recipe {
+                shape: shape(1, 4, 4, 32), a: Stable(1e3, 1e4), steps: LogUniform(1e-3, 2e-2),
+                u: Signal::Normal(0.05), ..PLAIN
             }),
-            regime(
-                "trained-delta",
-                "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades",
-            )
+        regime("imaginary", "purely imaginary A: nothing decays, every rounding error stays for ever")
+            .only(COMPLEX).with(Recipe { a: Imaginary, shape: shape(1, 3, 8, 96), ..PLAIN }),
+        regime("zero-a", "A = 0: a singular A, where the formulas with A⁻¹ divide by zero")
+            .with(Recipe { a: Zero, shape: shape(1, 4, 4, 32), ..PLAIN }),
+        regime("bilinear-pole", "positive A with z near 2: the bilinear denominator cancels")
+            .vary(WideRange).with(Recipe { a: Positive, steps: NearPole, shape: shape(1, 4, 2, 12), ..PLAIN }),
+        regime("delta-zero", "every third Δ is zero: the step must be the exact identity")
+            .with(Recipe { steps: SometimesZero(1e-3, 0.5), shape: shape(1, 4, 4, 48), ..PLAIN }),
+        regime("trained-delta",
+            "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades")
             .with(Recipe { steps: LogUniform(2e-9, 8.0), shape: shape(1, 4, 4, 48), ..PLAIN }),
-            regime("u-zero", "u = 0: the output is exactly zero, and a wrong bound of zero shows")
-                .with(Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN }),
-            regime("b-zero", "B = 0: only the skip D is left").with(Recipe {
-                b: Signal::Zero,
-                skip: true,
-                shape: shape(1, 2, 4, 24),
-                ..PLAIN
-            }),
-            regime("repeated-states", "equal eigenvalues: states may not be told apart by A").with(Recipe {
-                a: Repeated,
-                shape: shape(1, 4, 8, 32),
-                ..PLAIN
-            }),
-            regime("n1", "N = 1: loops over states that assume two")
-                .with(Recipe { shape: shape(2, 3, 1, 40), ..PLAIN }),
-            regime("l1", "L = 1: nothing to scan, both directions of poly coincide")
-                .with(Recipe { shape: shape(2, 5, 4, 1), ..PLAIN }),
-            regime("square", "L = dim: swapped axes go unnoticed by shape checks")
-                .with(Recipe { shape: shape(2, 24, 2, 24), ..PLAIN }),
-            regime("groups", "three groups of two channels: d % groups is not d / (dim / groups)")
-                .with(Recipe { shape: Shape { groups: 3, ..shape(2, 6, 4, 24) }, ..PLAIN }),
-            regime("dstate-256", "the largest state size: long sums over states")
-                .with(Recipe { shape: shape(1, 2, 256, 16), ..PLAIN }),
-            regime("everything-on", "skip, gate, bias and softplus at once, with groups")
-                .with(Recipe { shape: Shape { groups: 2, ..shape(2, 4, 3, 33) }, ..EVERYTHING }),
-            regime(
-                "softplus-range",
-                "softplus from −100 to 100: eˣ underflows, passes its threshold at 20, and overflows f32",
-            )
+        regime("u-zero", "u = 0: the output is exactly zero, and a wrong bound of zero shows")
+            .with(Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN }),
+        regime("b-zero", "B = 0: only the skip D is left")
+            .with(Recipe { b: Signal::Zero, skip: true, shape: shape(1, 2, 4, 24), ..PLAIN }),
+        regime("repeated-states", "equal eigenvalues: states may not be told apart by A")
+            .with(Recipe { a: Repeated, shape: shape(1, 4, 8, 32), ..PLAIN }),
+        regime("n1", "N = 1: loops over states that assume two")
+            .with(Recipe { shape: shape(2, 3, 1, 40), ..PLAIN }),
+        regime("l1", "L = 1: nothing to scan, both directions of poly coincide")
+            .with(Recipe { shape: shape(2, 5, 4, 1), ..PLAIN }),
+        regime("square", "L = dim: swapped axes go unnoticed by shape checks")
+            .with(Recipe { shape: shape(2, 24, 2, 24), ..PLAIN }),
+        regime("groups", "three groups of two channels: d % groups is not d / (dim / groups)")
+            .with(Recipe { shape: Shape { groups: 3, ..shape(2, 6, 4, 24) }, ..PLAIN }),
+        regime("dstate-256", "the largest state size: long sums over states")
+            .with(Recipe { shape: shape(1, 2, 256, 16), ..PLAIN }),
+        regime("everything-on", "skip, gate, bias and softplus at once, with groups")
+            .with(Recipe { shape: Shape { groups: 2, ..shape(2, 4, 3, 33) }, ..EVERYTHING }),
+        regime("softplus-range",
+            "softplus from −100 to 100: eˣ underflows, passes its threshold at 20, and overflows f32")
             .with(Recipe {
-                steps: SoftplusRange,
-                skip: false,
-                gate: false,
-                a: Stable(1e-3, 0.05),
-                u: Signal::Normal(0.02),
-                shape: shape(1, 4, 2, 48),
-                ..EVERYTHING
+                steps: SoftplusRange, skip: false, gate: false, a: Stable(1e-3, 0.05), u: Signal::Normal(0.02),
+                shape: shape(1, 4, 2, 48), ..EVERYTHING
             }),
-            regime("seqlen-4097", "three chunks: state carried over two edges, and over Vim's 4096 tokens")
-                .vary(EachInput)
-                .with(Recipe { a: Stable(0.3, 4.0), shape: shape(1, 1, 2, 4097), ..PLAIN }),
-        ];
+        regime("seqlen-4097", "three chunks: state carried over two edges, and over Vim's 4096 tokens")
+            .vary(EachInput).with(Recipe { a: Stable(0.3, 4.0), shape: shape(1, 1, 2, 4097), ..PLAIN }),
+    ];
     for seqlen in LAUNCH_EDGES.into_iter().flat_map(|edge| [edge - 1, edge, edge + 1]) {
         let why = "production kernels change their launch here: tails and chunk edges";
-        all.push(regime(format!("seqlen-{seqlen}"), why).vary(EachInput).with(Recipe {
-            shape: shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen),
-            a: Stable(0.3, 4.0),
-            skip: seqlen % 2 == 1,
-            ..PLAIN
-        }));
+        let shape = shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen);
+        all.push(regime(format!("seqlen-{seqlen}"), why)
+            .vary(EachInput).with(Recipe { shape, a: Stable(0.3, 4.0), skip: seqlen % 2 == 1, ..PLAIN }));
     }
     // New regimes come last: the layouts of those that try only some follow their places.
-    all.push(
+    all.extend([
         regime("negative-delta", "Δ drawn from a normal distribution: half of the steps go back in time")
             .with(Recipe { a: Stable(0.1, 1.5), steps: Normal(0.3), shape: shape(1, 4, 4, 48), ..PLAIN }),
-    );
-    all.push(regime("growing", "Re A > 0: states grow, and errors with them").with(Recipe {
-        a: Growing(0.3, 4.0),
-        shape: shape(1, 4, 4, 48),
-        ..PLAIN
-    }));
-    all.push(
-        regime(
-            "wide",
-            "260 channels that share nothing: an index that wraps at a power of two reads another's",
-        )
-        .vary(EachInput)
-        .with(Recipe {
-            shape: Shape { groups: 130, ..shape(1, 260, 2, 3) },
-            a: Stable(0.3, 4.0),
-            ..EVERYTHING
-        }),
-    );
-    all.push(
-        regime(
-            "softplus-band",
-            "softplus from 8 to 20 for one position: the last state is Δ itself, times B and u",
-        )
-        .vary(EachInput)
-        .with(Recipe {
-            shape: shape(1, 400, 1, 1),
-            a: Stable(0.3, 4.0),
-            steps: Uniform { lo: 8.0, hi: 20.0 },
-            softplus: true,
-            ..PLAIN
-        }),
-    );
-    all.push(
+        regime("growing", "Re A > 0: states grow, and errors with them")
+            .with(Recipe { a: Growing(0.3, 4.0), shape: shape(1, 4, 4, 48), ..PLAIN }),
+        regime("wide",
+            "260 channels that share nothing: an index that wraps at a power of two reads another's")
+            .vary(EachInput)
+            .with(Recipe { shape: Shape { groups: 130, ..shape(1, 260, 2, 3) }, a: Stable(0.3, 4.0), ..EVERYTHING }),
+        regime("softplus-band",
+            "softplus from 8 to 20 for one position: the last state is Δ itself, times B and u")
+            .vary(EachInput)
+            .with(Recipe {
+                shape: shape(1, 400, 1, 1), a: Stable(0.3, 4.0), steps: Uniform { lo: 8.0, hi: 20.0 },
+                softplus: true, ..PLAIN
+            }),
         regime("16-bit-range", "from the smallest subnormal 16-bit numbers to beyond the largest f16")
             .vary(Narrow)
             .with(Recipe {
-                shape: shape(1, 16, 1, 32),
-                u: Signal::Ends { lo: 6e-7, hi: 6.5e4 },
-                skip: true,
-                ..PLAIN
+                shape: shape(1, 16, 1, 32), u: Signal::Ends { lo: 6e-7, hi: 6.5e4 }, skip: true, ..PLAIN
             }),
-    );
+    ]);
     for seqlen in LAUNCH_EDGES.into_iter().chain(SEVERAL_CHUNKS) {
         let why = "bias, softplus, gate, skip and groups at once over each launch, and over several chunks";
-        all.push(regime(format!("everything-{seqlen}"), why).vary(Grouped).with(Recipe {
-            shape: Shape { groups: 2, ..shape(1, 2, 2, seqlen) },
-            a: Stable(0.3, 4.0),
-            judged_channels: 1,
-            ..EVERYTHING
-        }));
+        let shape = Shape { groups: 2, ..shape(1, 2, 2, seqlen) };
+        all.push(regime(format!("everything-{seqlen}"), why)
+            .vary(Grouped).with(Recipe { shape, a: Stable(0.3, 4.0), judged_channels: 1, ..EVERYTHING }));
     }
-    all.push(
-        regime(
-            "block-edges",
-            "17 channels a group, 17 states and 65 positions: one more than kernels take at a time",
-        )
-        .vary(Grouped)
-        .with(Recipe {
-            shape: Shape { groups: 2, ..shape(1, 34, 17, 65) },
-            a: Stable(0.3, 4.0),
-            judged_channels: 6,
-            ..EVERYTHING
+    let overflowing = regime("overflowing-products",
+        "Ā multiplied over 64 positions overflows where no state does: a scan in chunks has to notice");
+    all.extend([
+        regime("block-edges",
+            "17 channels a group, 17 states and 65 positions: one more than kernels take at a time")
+            .vary(Grouped)
+            .with(Recipe {
+                shape: Shape { groups: 2, ..shape(1, 34, 17, 65) }, a: Stable(0.3, 4.0), judged_channels: 6,
+                ..EVERYTHING
+            }),
+        regime("mixed-steps",
+            "Δ from 1e-16 to 40, so that z is of any size beside common ones of the same state")
+            .vary(Grouped)
+            .with(Recipe { steps: LogUniform(1e-16, 40.0), shape: shape(1, 4, 12, 64), ..PLAIN }),
+        regime("negative-delta-200",
+            "the same over four chunks of 64 and 18 states: rare elements in each of them")
+            .vary(Grouped)
+            .with(Recipe { a: Stable(0.1, 1.5), steps: Normal(0.3), shape: shape(1, 2, 18, 200), ..PLAIN }),
+        Regime { leaves_range: true, ..overflowing }.vary(Grouped).with(Recipe {
+            a: TwoStandOut, steps: BackOnce, u: Signal::Pulses, shape: shape(3, 1, 34, 3 * STRETCH), ..PLAIN
         }),
-    );
-    all.push(
-        regime(
-            "mixed-steps",
-            "Δ from 1e-16 to 40, so that z is of any size beside common ones of the same state",
-        )
-        .vary(Grouped)
-        .with(Recipe { steps: LogUniform(1e-16, 40.0), shape: shape(1, 4, 12, 64), ..PLAIN }),
-    );
-    all.push(
-        regime(
-            "negative-delta-200",
-            "the same over four chunks of 64 and 18 states: rare elements in each of them",
-        )
-        .vary(Grouped)
-        .with(Recipe {
-            a: Stable(0.1, 1.5),
-            steps: Normal(0.3),
-            shape: shape(1, 2, 18, 200),
-            ..PLAIN
-        }),
-    );
-    let overflowing = regime(
-        "overflowing-products",
-        "Ā multiplied over 64 positions overflows where no state does: a scan in chunks has to notice",
-    );
-    let overflowing = overflowing.vary(Grouped).with(Recipe {
-        a: TwoStandOut,
-        steps: BackOnce,
-        u: Signal::Pulses,
-        shape: shape(3, 1, 34, 3 * STRETCH),
-        ..PLAIN
-    });
-    all.push(Regime { leaves_range: true, ..overflowing });
+    ]);
     all
 }

@@ -38,88 +38,44 @@ impl Sweep {
 }
 
 /// Every sweep.
+#[rustfmt::skip]
 pub fn all() -> Vec<Sweep> {
     let sweep = |name, why, weights, draw| Sweep { name, why, weights, whole_range: false, draw };
     let of_whole_range = |sweep| Sweep { whole_range: true, ..sweep };
     vec![
-        sweep(
-            "real axis",
+        sweep("real axis",
             "z of either sign, |z| log-uniform from 1e-9 to 80: every branch of every φ-function",
-            Weights::Real,
-            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, USUAL, draw),
-        ),
-        sweep(
-            "complex plane",
-            "z at any angle, |z| log-uniform from 1e-9 to 80",
-            Weights::Complex,
-            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, USUAL, draw),
-        ),
-        sweep(
-            "hard real places",
+            Weights::Real, |weights, draw| draw_coefficients(weights, RANDOM_POINTS, USUAL, draw)),
+        sweep("complex plane", "z at any angle, |z| log-uniform from 1e-9 to 80", Weights::Complex,
+            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, USUAL, draw)),
+        sweep("hard real places",
             "z = 0, Δ = 0, beside the pole at 2, the zeros at −2 and −2.785 (rk4), where exp underflows",
-            Weights::Real,
-            hard_places,
-        ),
-        sweep(
-            "hard complex places",
-            "the same, the imaginary axis, multiples of 2πi and the zeros of φ₂",
-            Weights::Complex,
-            hard_places,
-        ),
-        sweep(
-            "dense real band",
+            Weights::Real, hard_places),
+        sweep("hard complex places", "the same, the imaginary axis, multiples of 2πi and the zeros of φ₂",
+            Weights::Complex, hard_places),
+        sweep("dense real band",
             "|z| from 0.05 to 4, of either sign: a series used too far, or a closed form used too early, is off here",
-            Weights::Real,
-            dense_band,
-        ),
-        sweep(
-            "dense complex band",
-            "|z| from 0.05 to 4 at any angle: the same",
-            Weights::Complex,
-            dense_band,
-        ),
-        of_whole_range(sweep(
-            "real roots",
+            Weights::Real, dense_band),
+        sweep("dense complex band", "|z| from 0.05 to 4 at any angle: the same", Weights::Complex,
+            dense_band),
+        of_whole_range(sweep("real roots",
             "the floats nearest to the roots of rk4's polynomial and of poly's sum, and to bilinear's zero and pole",
-            Weights::Real,
-            near_roots,
-        )),
-        of_whole_range(sweep(
-            "complex roots",
+            Weights::Real, near_roots)),
+        of_whole_range(sweep("complex roots",
             "near and nearest to the roots of rk4's polynomial and of each method's sum of φ-functions",
-            Weights::Complex,
-            near_roots,
-        )),
-        of_whole_range(sweep(
-            "real far right",
-            "z from 80 to 200 with a tiny B: e^z overflows, and B̄ does not",
-            Weights::Real,
-            far_right,
-        )),
-        of_whole_range(sweep(
-            "complex far right",
-            "Re z from 80 to 200 with a tiny B: the same",
-            Weights::Complex,
-            far_right,
-        )),
-        of_whole_range(sweep(
-            "real extremes",
+            Weights::Complex, near_roots)),
+        of_whole_range(sweep("real far right",
+            "z from 80 to 200 with a tiny B: e^z overflows, and B̄ does not", Weights::Real, far_right)),
+        of_whole_range(sweep("complex far right", "Re z from 80 to 200 with a tiny B: the same",
+            Weights::Complex, far_right)),
+        of_whole_range(sweep("real extremes",
             "Δ, A and B at the ends of f32's range: nothing on the way to B̄ may overflow or underflow before it does",
-            Weights::Real,
-            extreme_scales,
-        )),
-        of_whole_range(sweep(
-            "complex extremes",
-            "Δ, A and B at the ends of f32's range: the same",
-            Weights::Complex,
-            extreme_scales,
-        )),
-        of_whole_range(sweep(
-            "fast turns",
+            Weights::Real, extreme_scales)),
+        of_whole_range(sweep("complex extremes", "Δ, A and B at the ends of f32's range: the same",
+            Weights::Complex, extreme_scales)),
+        of_whole_range(sweep("fast turns",
             "|Im z| from 10³ to 3·10⁴: reducing the angle takes more digits than pairs of f32 have",
-            Weights::Complex,
-            fast_turns,
-        )),
+            Weights::Complex, fast_turns)),
     ]
 }
 
@@ -185,18 +141,12 @@ fn hard_places(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
 /// (Δ, Re A, Im A) beside roots of poly and highorder where the terms are some thirty times their sum and the kernels' e^z is
 /// off by more than it mostly is, by a search among 10⁶ such points: a limit of cancellation that is ten times too high
 /// shows at one point of a thousand there.
-const UNLUCKY: [(f32, f32, f32); 10] = [
-    (4.0964236, 0.26579124, 4.6148596),
-    (0.83317244, 0.4368829, 15.113073),
-    (0.90452546, 0.43302438, 13.89543),
-    (0.8095444, 0.44051412, 23.279556),
-    (0.91162264, 0.39428726, 20.698275),
-    (0.39369935, 0.86803025, 31.955082),
-    (0.36590362, 0.9587687, 51.48458),
-    (0.3893304, 0.9396071, 48.37972),
-    (0.44831565, 0.93678766, 42.02745),
-    (0.39491665, 0.9585551, 31.809586),
-];
+#[rustfmt::skip]
+const UNLUCKY: [(f32, f32, f32); 10] = [(4.0964236, 0.26579124, 4.6148596),
+    (0.83317244, 0.4368829, 15.113073), (0.90452546, 0.43302438, 13.89543),
+    (0.8095444, 0.44051412, 23.279556), (0.91162264, 0.39428726, 20.698275),
+    (0.39369935, 0.86803025, 31.955082), (0.36590362, 0.9587687, 51.48458), (0.3893304, 0.9396071, 48.37972),
+    (0.44831565, 0.93678766, 42.02745), (0.39491665, 0.9585551, 31.809586)];
 
 /// (Δ, A) beside the real root that poly has with a step below −2, likewise.
 const UNLUCKY_REAL: [(f32, f32); 4] =
@@ -212,77 +162,47 @@ const BESIDE_RK4_ZERO: [(f32, f32); 3] =
 /// the kernels would be off by up to 10¹² times their contract.
 const NEAREST_REAL: [(f32, f32); 3] =
     [(-2.7304785, 1.1890615), (-3.0565512, 0.64399683), (-2.0546808, 18.287947)];
-const NEAREST_COMPLEX: [(f32, f32, f32); 9] = [
-    (-2.1487722, 6.7214255, 6.721035),
-    (-2.0553017, 18.082638, -18.082638),
-    (-3.9789138, 0.0053977873, -6.235089),
-    (-4.00226, -0.00028220704, -3.8604445),
-    (-0.08502387, 0.5109361, -295.5972),
-    (6.968691, 0.38229105, 1.9916303),
-    (7.3591785, 0.18541476, 0.89957696),
-    (7.963409, 0.3861047, 1.6376984),
-    (0.27425167, 0.9370747, 91.64596),
-];
+#[rustfmt::skip]
+const NEAREST_COMPLEX: [(f32, f32, f32); 9] = [(-2.1487722, 6.7214255, 6.721035),
+    (-2.0553017, 18.082638, -18.082638), (-3.9789138, 0.0053977873, -6.235089),
+    (-4.00226, -0.00028220704, -3.8604445), (-0.08502387, 0.5109361, -295.5972),
+    (6.968691, 0.38229105, 1.9916303), (7.3591785, 0.18541476, 0.89957696), (7.963409, 0.3861047, 1.6376984),
+    (0.27425167, 0.9370747, 91.64596)];
 
 /// The same where the terms cancel without a remainder, or all but: what multiplies e^z is 0 (A = −1/2 for poly, (−1 ± i)/2
 /// for highorder) and e^z is large, or what stands beside it is 0 (A = −1/(2 + Δ), (−1 ± i)/(2 + Δ)) and e^z is small, or
 /// z is small where poly has its root at 0 (Δ = −4). With half as many digits in e^z nothing of B̄ would be left.
-const EXACT_REAL: [(f32, f32); 8] = [
-    (-100.0, -0.5),
-    (-150.0, -0.5),
-    (-150.0, -0.50000006),
-    (-2.125, 8.0),
-    (-2.03125, 32.0),
-    (-4.0, 1e-3),
-    (-4.0, -1e-9),
-    (-3.999999, 3.5762804e-7),
-];
-const EXACT_COMPLEX: [(f32, f32, f32); 6] = [
-    (-100.0, -0.5, 0.5),
-    (-150.0, -0.5, -0.50000006),
-    (-2.125, 8.0, -8.0),
-    (-2.03125, 32.0, 32.0),
-    (-4.0, 1e-3, -2e-3),
-    (-4.0, 1e-9, 3e-9),
-];
+#[rustfmt::skip]
+const EXACT_REAL: [(f32, f32); 8] = [(-100.0, -0.5), (-150.0, -0.5), (-150.0, -0.50000006), (-2.125, 8.0),
+    (-2.03125, 32.0), (-4.0, 1e-3), (-4.0, -1e-9), (-3.999999, 3.5762804e-7)];
+#[rustfmt::skip]
+const EXACT_COMPLEX: [(f32, f32, f32); 6] = [(-100.0, -0.5, 0.5), (-150.0, -0.5, -0.50000006),
+    (-2.125, 8.0, -8.0), (-2.03125, 32.0, 32.0), (-4.0, 1e-3, -2e-3), (-4.0, 1e-9, 3e-9)];
 
 /// (Δ, Re A, Im A) where e^z has as large a share in foh's, poly's or highorder's sum as the kernels allow it in pairs of
 /// floats (3.4 to 3.7 times the sum), and one float drops most of it, by a search among 1.6·10⁷ for each: B̄ is then off by
 /// 3.5 to 4 units, beside its rounding.
-const UNLUCKY_EXPONENTIAL: [(f32, f32, f32); 11] = [
-    (7.8820953, 0.44027653, 4.984007),
-    (0.08857083, 39.924026, 301.3582),
-    (0.24219881, 14.478239, 110.42534),
-    (0.49092638, 0.09024785, 63.717125),
-    (0.5765654, 0.12468562, 54.28997),
-    (0.4455396, 0.032580025, 14.406285),
-    (1.0732429, 0.65429735, 35.21991),
-    (0.23987877, 0.165173, 157.60446),
-    (0.18686834, 0.18440334, 135.37492),
-    (0.23356578, 0.17082684, 160.93398),
-    (0.1837183, 0.1462634, 206.15102),
-];
+#[rustfmt::skip]
+const UNLUCKY_EXPONENTIAL: [(f32, f32, f32); 11] = [(7.8820953, 0.44027653, 4.984007),
+    (0.08857083, 39.924026, 301.3582), (0.24219881, 14.478239, 110.42534),
+    (0.49092638, 0.09024785, 63.717125), (0.5765654, 0.12468562, 54.28997),
+    (0.4455396, 0.032580025, 14.406285), (1.0732429, 0.65429735, 35.21991), (0.23987877, 0.165173, 157.60446),
+    (0.18686834, 0.18440334, 135.37492), (0.23356578, 0.17082684, 160.93398),
+    (0.1837183, 0.1462634, 206.15102)];
 
 /// (Δ, Re A, Im A) where poly's sum has its root at Δ = −4, z = 0, and the series of φ₃ the largest share that the kernels
 /// allow it, by a search among 6·10⁶: its 1/6 as one float puts B̄ off by 8 to 10 units.
-const UNLUCKY_SERIES: [(f32, f32, f32); 4] = [
-    (-4.034674, -0.01366945, -0.00095100864),
-    (-3.9324062, 0.027403746, -0.0029129435),
-    (-3.9042885, 0.03426507, -0.0026741507),
-    (-3.9515018, 0.016672473, -0.00047826985),
-];
+#[rustfmt::skip]
+const UNLUCKY_SERIES: [(f32, f32, f32); 4] = [(-4.034674, -0.01366945, -0.00095100864),
+    (-3.9324062, 0.027403746, -0.0029129435), (-3.9042885, 0.03426507, -0.0026741507),
+    (-3.9515018, 0.016672473, -0.00047826985)];
 
 /// Where highorder's real sum, which has no root, is least beside its terms, some of them where e^z and the series are off
 /// by more than they mostly are, by a search among 10⁶; far to the left its terms are z² times the sum.
-const LEAST_REAL: [(f32, f32); 7] = [
-    (-3.0506496, 0.33270198),
-    (-2.905556, 0.35547712),
-    (-2.8365445, 0.35154969),
-    (-3.0256157, 0.33042252),
-    (-2.000091, 13830.371),
-    (-2.0000563, 14876.829),
-    (-2.0007691, 177.80908),
-];
+#[rustfmt::skip]
+const LEAST_REAL: [(f32, f32); 7] = [(-3.0506496, 0.33270198), (-2.905556, 0.35547712),
+    (-2.8365445, 0.35154969), (-3.0256157, 0.33042252), (-2.000091, 13830.371), (-2.0000563, 14876.829),
+    (-2.0007691, 177.80908)];
 
 /// Steps for which each root is looked for.
 const STEPS_AT_ROOTS: usize = 16;

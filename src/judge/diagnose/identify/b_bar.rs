@@ -10,8 +10,7 @@ use crate::formula::{Formula, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
 use crate::notation::{joined, raised, ratio};
-use crate::parallel;
-use crate::sorted;
+use crate::{parallel, sorted};
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
 pub const WHOLE: (usize, usize) = (20, 6);

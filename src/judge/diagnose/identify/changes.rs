@@ -166,6 +166,12 @@ pub fn some_channels(problem: &Problem, rows: &[usize]) -> String {
     said.join(" of ")
 }
 
+/// Ā and B̄, each of which takes a Δ.
+const BOTH: &[usize] = &[0, 1];
+
+/// One of them, where the other one is as specified: with the ending of its names.
+const APART: [(&str, &str, &str, &[usize]); 2] = [("B̄", "Ā", "in-b-bar", &[1]), ("Ā", "B̄", "in-a-bar", &[0])];
+
 fn steps(problem: &Problem) -> Vec<Change> {
     let mut all = Vec::new();
     let mut add = |part, name: &str, what: &str, change: fn(&mut StepSize), which: &'static [usize]| {
@@ -173,115 +179,49 @@ fn steps(problem: &Problem) -> Vec<Change> {
             which.iter().for_each(|&i| change(&mut v.step_sizes[i]));
         }));
     };
-    const BOTH: &[usize] = &[0, 1];
     if problem.delta_bias.is_some() {
         let part = Part::StepOrder;
         add(part, "bias-twice", "delta_bias is added twice", |s| s.before = 2.0, BOTH);
         add(part, "bias-negated", "delta_bias is subtracted", |s| s.before = -1.0, BOTH);
-        add(
-            part,
-            "bias-missing-in-b-bar",
-            "Δ of B̄ lacks delta_bias, that of Ā has it",
-            |s| s.before = 0.0,
-            &[1],
-        );
-        add(
-            part,
-            "bias-missing-in-a-bar",
-            "Δ of Ā lacks delta_bias, that of B̄ has it",
-            |s| s.before = 0.0,
-            &[0],
-        );
+        for (one, other, ending, which) in APART {
+            let what = format!("Δ of {one} lacks delta_bias, that of {other} has it");
+            add(part, &format!("bias-missing-{ending}"), &what, |s| s.before = 0.0, which);
+        }
         if problem.delta_softplus {
-            add(
-                part,
-                "bias-before-and-after-softplus",
-                "delta_bias is added before softplus and again after it",
-                |s| s.after = 1.0,
-                BOTH,
-            );
-            add(
-                part,
-                "bias-after-softplus-in-b-bar",
-                "delta_bias is added after softplus in B̄, before it in Ā",
-                |s| (s.before, s.after) = (0.0, 1.0),
-                &[1],
-            );
-            add(
-                part,
-                "bias-after-softplus-in-a-bar",
-                "delta_bias is added after softplus in Ā, before it in B̄",
-                |s| (s.before, s.after) = (0.0, 1.0),
-                &[0],
-            );
+            let what = "delta_bias is added before softplus and again after it";
+            add(part, "bias-before-and-after-softplus", what, |s| s.after = 1.0, BOTH);
+            for (one, other, ending, which) in APART {
+                let what = format!("delta_bias is added after softplus in {one}, before it in {other}");
+                let name = format!("bias-after-softplus-{ending}");
+                add(part, &name, &what, |s| (s.before, s.after) = (0.0, 1.0), which);
+            }
         }
     }
+    let part = Part::Step;
     if problem.delta_softplus {
-        add(Part::Step, "softplus-twice", "softplus is applied twice", |s| s.again = true, BOTH);
-        add(
-            Part::Step,
-            "softplus-missing-in-b-bar",
-            "B̄ takes Δ before softplus, Ā after it",
-            |s| s.activation = Activation::None,
-            &[1],
-        );
-        add(
-            Part::Step,
-            "softplus-missing-in-a-bar",
-            "Ā takes Δ before softplus, B̄ after it",
-            |s| s.activation = Activation::None,
-            &[0],
-        );
-        add(
-            Part::Step,
-            "softplus-twice-in-b-bar",
-            "softplus is applied twice in B̄, once in Ā",
-            |s| s.again = true,
-            &[1],
-        );
-        add(
-            Part::Step,
-            "softplus-twice-in-a-bar",
-            "softplus is applied twice in Ā, once in B̄",
-            |s| s.again = true,
-            &[0],
-        );
-        add(
-            Part::Step,
-            "raw-delta-in-b-bar",
-            "B̄ takes delta as it is, without bias and softplus",
-            |s| (s.before, s.activation) = (0.0, Activation::None),
-            &[1],
-        );
-        add(
-            Part::Step,
-            "raw-delta-in-a-bar",
-            "Ā takes delta as it is, without bias and softplus",
-            |s| (s.before, s.activation) = (0.0, Activation::None),
-            &[0],
-        );
-        add(
-            Part::Step,
-            "softplus-in-log-2",
-            "softplus is log₂(1 + eˣ), without the factor ln 2",
-            |s| s.factor = std::f64::consts::LOG2_E,
-            BOTH,
-        );
-        add(
-            Part::Step,
-            "softplus-base-2",
-            "softplus is log₂(1 + 2ˣ)",
-            |s| s.activation = Activation::Softplus { beta: std::f64::consts::LN_2, above: f64::INFINITY },
-            BOTH,
-        );
+        add(part, "softplus-twice", "softplus is applied twice", |s| s.again = true, BOTH);
+        for (one, other, ending, which) in APART {
+            let what = format!("{one} takes Δ before softplus, {other} after it");
+            let name = format!("softplus-missing-{ending}");
+            add(part, &name, &what, |s| s.activation = Activation::None, which);
+        }
+        for (one, other, ending, which) in APART {
+            let what = format!("softplus is applied twice in {one}, once in {other}");
+            add(part, &format!("softplus-twice-{ending}"), &what, |s| s.again = true, which);
+        }
+        for (one, _, ending, which) in APART {
+            let what = format!("{one} takes delta as it is, without bias and softplus");
+            let raw: fn(&mut StepSize) = |s| (s.before, s.activation) = (0.0, Activation::None);
+            add(part, &format!("raw-delta-{ending}"), &what, raw, which);
+        }
+        let what = "softplus is log₂(1 + eˣ), without the factor ln 2";
+        add(part, "softplus-in-log-2", what, |s| s.factor = std::f64::consts::LOG2_E, BOTH);
+        let base_2: fn(&mut StepSize) =
+            |s| s.activation = Activation::Softplus { beta: std::f64::consts::LN_2, above: f64::INFINITY };
+        add(part, "softplus-base-2", "softplus is log₂(1 + 2ˣ)", base_2, BOTH);
     } else {
-        add(
-            Part::Step,
-            "softplus-not-stated",
-            "softplus is applied, which is not stated (the metadata delta_softplus = true states it)",
-            |s| s.activation = Activation::SOFTPLUS,
-            BOTH,
-        );
+        let what = "softplus is applied, which is not stated (the metadata delta_softplus = true states it)";
+        add(part, "softplus-not-stated", what, |s| s.activation = Activation::SOFTPLUS, BOTH);
     }
     let place = if problem.delta_softplus { "in place of softplus" } else { "is applied to delta" };
     let functions: [(&str, &str, Activation); 7] = [

@@ -1,10 +1,9 @@
 //! What is done with the readout R = Σ C x: outputs are linear in it and in the skip, c·R·g + s·D·u·g for a gate g, so that
 //! both factors are found by least squares for each kind of gate, and then recognized.
 
-use super::Case;
 use super::changes::{Change, Part};
 use super::looks::{Around, Look};
-use super::numbers;
+use super::{Case, numbers};
 use crate::judge::faults::around::{GateFunction, Gated, UUse};
 use crate::judge::faults::variant::Variant;
 use crate::problem::Problem;

@@ -2,10 +2,9 @@
 
 pub mod clamp;
 
-use super::Case;
 use super::changes::{Change, Part};
 use super::looks::Look;
-use super::numbers;
+use super::{Case, numbers};
 use crate::formula::{Form, Function, Transition};
 use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction, Limited, Raised};
 use crate::judge::faults::complex::Division;
@@ -105,6 +104,7 @@ const LEFT: f64 = 0.25;
 const SOON_LEFT: f64 = 0.1;
 
 /// Those that apply, with the range of Δ that a variant has in these looks.
+#[rustfmt::skip]
 pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
     let problem = case.problem;
     let (mut least, mut most) = (f64::INFINITY, 0.0f64);
@@ -121,126 +121,54 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
     let (scale, small) = ((0.02, 50.0), SMALL);
     if least < most {
         let range = (least, most);
-        all.push(family(
-            "delta-at-most",
-            Part::Clamp,
-            |x| format!("Δ is clamped to at most {x}"),
-            |v, x| v.clamp = Clamp::AtMost(x),
-            range,
-        ));
-        all.push(family(
-            "delta-at-least",
-            Part::Clamp,
-            |x| format!("Δ is clamped to at least {x}"),
-            |v, x| v.clamp = Clamp::AtLeast(x),
-            range,
-        ));
+        all.push(family("delta-at-most", Part::Clamp, |x| format!("Δ is clamped to at most {x}"),
+            |v, x| v.clamp = Clamp::AtMost(x), range));
+        all.push(family("delta-at-least", Part::Clamp, |x| format!("Δ is clamped to at least {x}"),
+            |v, x| v.clamp = Clamp::AtLeast(x), range));
     }
     if problem.weights == Weights::Real {
-        all.push(family(
-            "a-bar-at-least",
-            Part::Clamp,
-            |x| format!("Ā is clamped to at least {x}"),
-            |v, x| v.a_bar_limits.0 = x,
-            (1e-6, 0.5),
-        ));
-        all.push(family(
-            "a-bar-at-most",
-            Part::Clamp,
-            |x| format!("Ā is clamped to at most {x}"),
-            |v, x| v.a_bar_limits.1 = x,
-            (0.25, 1.5),
-        ));
+        all.push(family("a-bar-at-least", Part::Clamp, |x| format!("Ā is clamped to at least {x}"),
+            |v, x| v.a_bar_limits.0 = x, (1e-6, 0.5)));
+        all.push(family("a-bar-at-most", Part::Clamp, |x| format!("Ā is clamped to at most {x}"),
+            |v, x| v.a_bar_limits.1 = x, (0.25, 1.5)));
     }
     all.extend(limits(case, most));
-    all.push(family(
-        "delta-scaled",
-        Part::Step,
-        |x| format!("Δ is multiplied by {x}"),
-        |v, x| v.step_sizes.iter_mut().for_each(|s| s.factor = x),
-        scale,
-    ));
+    all.push(family("delta-scaled", Part::Step, |x| format!("Δ is multiplied by {x}"),
+        |v, x| v.step_sizes.iter_mut().for_each(|s| s.factor = x), scale));
     let negated = |family: Family| Family { sign: -1.0, ..family };
-    all.push(negated(family(
-        "a-scaled",
-        Part::AValue,
-        |x| format!("A is multiplied by {x}"),
-        |v, x| v.a_factor = [(x, x); 2],
-        scale,
-    )));
-    all.push(family(
-        "a-scaled",
-        Part::AValue,
-        |x| format!("A is multiplied by {x}"),
-        |v, x| v.a_factor = [(x, x); 2],
-        scale,
-    ));
+    all.push(negated(family("a-scaled", Part::AValue, |x| format!("A is multiplied by {x}"),
+        |v, x| v.a_factor = [(x, x); 2], scale)));
+    all.push(family("a-scaled", Part::AValue, |x| format!("A is multiplied by {x}"),
+        |v, x| v.a_factor = [(x, x); 2], scale));
     if problem.weights == Weights::Complex {
-        all.push(family(
-            "a-imaginary-part-scaled",
-            Part::AValue,
-            |x| format!("the imaginary part of A is multiplied by {x}"),
-            |v, x| v.a_factor = [(1.0, x); 2],
-            scale,
-        ));
-        all.push(family(
-            "a-real-part-scaled",
-            Part::AValue,
-            |x| format!("the real part of A is multiplied by {x}"),
-            |v, x| v.a_factor = [(x, 1.0); 2],
-            scale,
-        ));
+        all.push(family("a-imaginary-part-scaled", Part::AValue,
+            |x| format!("the imaginary part of A is multiplied by {x}"), |v, x| v.a_factor = [(1.0, x); 2],
+            scale));
+        all.push(family("a-real-part-scaled", Part::AValue,
+            |x| format!("the real part of A is multiplied by {x}"), |v, x| v.a_factor = [(x, 1.0); 2],
+            scale));
     }
     // A of zoh's B̄ and Δ of zoh's Ā are the same as both.
     if case.form.formula().now().iter().any(|term| term.of != Function::Power(0)) {
-        all.push(family(
-            "a-scaled-in-b-bar",
-            Part::AValue,
-            |x| format!("A is multiplied by {x} in B̄ only"),
-            |v, x| v.a_factor[1] = (x, x),
-            scale,
-        ));
-        all.push(family(
-            "a-scaled-in-a-bar",
-            Part::AValue,
-            |x| format!("A is multiplied by {x} in Ā only"),
-            |v, x| v.a_factor[0] = (x, x),
-            scale,
-        ));
-        all.push(family(
-            "b-bar-delta-scaled",
-            Part::Step,
-            |x| format!("Δ is multiplied by {x} in B̄ only"),
-            |v, x| v.step_sizes[1].factor = x,
-            scale,
-        ));
+        all.push(family("a-scaled-in-b-bar", Part::AValue, |x| format!("A is multiplied by {x} in B̄ only"),
+            |v, x| v.a_factor[1] = (x, x), scale));
+        all.push(family("a-scaled-in-a-bar", Part::AValue, |x| format!("A is multiplied by {x} in Ā only"),
+            |v, x| v.a_factor[0] = (x, x), scale));
+        all.push(family("b-bar-delta-scaled", Part::Step, |x| format!("Δ is multiplied by {x} in B̄ only"),
+            |v, x| v.step_sizes[1].factor = x, scale));
     }
     for sign in [1.0, -1.0] {
         let signed = |family: Family| Family { sign, ..family };
-        all.push(signed(family(
-            "a-offset",
-            Part::AValue,
-            |x| format!("{x} is added to A"),
-            |v, x| v.a_offset = x,
-            small,
-        )));
+        all.push(signed(family("a-offset", Part::AValue, |x| format!("{x} is added to A"),
+            |v, x| v.a_offset = x, small)));
         all.extend(guards(case.form).map(signed));
     }
-    all.push(family(
-        "a-bar-delta-scaled",
-        Part::Step,
-        |x| format!("Δ is multiplied by {x} in Ā only"),
-        |v, x| v.step_sizes[0].factor = x,
-        scale,
-    ));
+    all.push(family("a-bar-delta-scaled", Part::Step, |x| format!("Δ is multiplied by {x} in Ā only"),
+        |v, x| v.step_sizes[0].factor = x, scale));
     if problem.delta_softplus {
-        all.push(family(
-            "delta-scaled-before-softplus",
-            Part::Step,
+        all.push(family("delta-scaled-before-softplus", Part::Step,
             |x| format!("delta is multiplied by {x} before softplus"),
-            |v, x| v.step_sizes.iter_mut().for_each(|s| s.raw = x),
-            scale,
-        ));
+            |v, x| v.step_sizes.iter_mut().for_each(|s| s.raw = x), scale));
         all.push(family(
             "softplus-beta",
             Part::Step,
@@ -255,63 +183,35 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
     // Without an initial state a factor on what enters is one on what is read, which is fitted.
     if problem.initial_state.is_some() {
         for sign in [1.0, -1.0] {
-            let input = family(
-                "input-scaled",
-                Part::Readout,
+            let input = family("input-scaled", Part::Readout,
                 |x| format!("what enters the states is multiplied by {x}: a factor on B̄, B or u"),
-                |v, x| v.input_factor *= x,
-                scale,
-            );
+                |v, x| v.input_factor *= x, scale);
             all.push(Family { sign, ..input });
         }
     }
     if problem.delta_bias.is_some() {
-        all.push(family(
-            "bias-scaled",
-            Part::StepOrder,
-            |x| format!("delta_bias is multiplied by {x}"),
-            |v, x| v.step_sizes.iter_mut().for_each(|s| s.before *= x),
-            scale,
-        ));
+        all.push(family("bias-scaled", Part::StepOrder, |x| format!("delta_bias is multiplied by {x}"),
+            |v, x| v.step_sizes.iter_mut().for_each(|s| s.before *= x), scale));
     }
     if problem.z.is_some() {
-        all.push(family(
-            "gate-swish",
-            Part::Epilogue,
-            |x| format!("the gate is z·sigmoid({x} z)"),
-            |v, x| v.gate = GateFunction::Swish(x),
-            scale,
-        ));
+        all.push(family("gate-swish", Part::Epilogue, |x| format!("the gate is z·sigmoid({x} z)"),
+            |v, x| v.gate = GateFunction::Swish(x), scale));
     }
     if case.form.formula().a_bar == Transition::Exponential {
         // Each over few decades: a grid is fine enough there.
         for k in 0..RAISED {
             let range = (10f64.powi(-6 * (k + 1)), 10f64.powi(-6 * k));
-            all.push(family(
-                "log-space-scan-raised",
-                Part::Scan,
+            all.push(family("log-space-scan-raised", Part::Scan,
                 |x| format!("the scan is P Σ B̄u/(P + {x}), with P the product of all Ā so far"),
-                |v, x| v.raised = Raised::Added(x),
-                range,
-            ));
-            all.push(family(
-                "log-space-scan-raised",
-                Part::Scan,
+                |v, x| v.raised = Raised::Added(x), range));
+            all.push(family("log-space-scan-raised", Part::Scan,
                 |x| format!("the scan is P Σ B̄u/max(P, {x}), with P the product of all Ā so far"),
-                |v, x| v.raised = Raised::AtLeast(x),
-                range,
-            ));
+                |v, x| v.raised = Raised::AtLeast(x), range));
         }
     }
-    all.push(family(
-        "state-scaled",
-        Part::Carry,
+    all.push(family("state-scaled", Part::Carry,
         |x| format!("the carried state is multiplied by {x} at every position"),
-        |v, x| {
-            v.chunks = Some(Chunks::new(1, Carry::Times(x)));
-        },
-        scale,
-    ));
+        |v, x| v.chunks = Some(Chunks::new(1, Carry::Times(x))), scale));
     all
 }
 

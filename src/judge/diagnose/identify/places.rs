@@ -117,33 +117,23 @@ pub fn all(problem: &Problem) -> Vec<Change> {
         for (axis, n, of) in
             axes.into_iter().zip(has).filter(|(axis, has)| *has && axis.1 > 1).map(|(axis, _)| axis)
         {
-            let mut maps = vec![
-                (format!("{name}-of-first-{axis}"), format!("is that of {axis} 0 for all"), Map::At(0)),
-                (
-                    format!("{name}-{}-reversed", plural(axis)),
-                    format!("is read from the last {axis} to the first"),
-                    Map::Reversed,
-                ),
-            ];
+            let mut maps = Vec::new();
+            let mut add = |place: String, what: String, map: Map| maps.push((place, what, map));
+            add(format!("of-first-{axis}"), format!("is that of {axis} 0 for all"), Map::At(0));
+            let what = format!("is read from the last {axis} to the first");
+            add(format!("{}-reversed", plural(axis)), what, Map::Reversed);
             // What is once around the end is where it was.
             let mut rolled = vec![0];
             for by in [1isize, -1, 2, -2] {
                 let sign = if by > 0 { "+" } else { "−" };
                 let what = format!("of {axis} i is that of i {sign} {}", by.abs());
+                let place = format!("{axis}-off-by-{}", by.abs());
                 if !rolled.contains(&by.rem_euclid(n as isize)) {
                     rolled.push(by.rem_euclid(n as isize));
-                    maps.push((
-                        format!("{name}-{axis}-off-by-{}", by.abs()),
-                        format!("{what}, around the end"),
-                        Map::Rolled(by),
-                    ));
+                    add(place.clone(), format!("{what}, around the end"), Map::Rolled(by));
                 }
                 if axis == "position" {
-                    maps.push((
-                        format!("{name}-{axis}-off-by-{}", by.abs()),
-                        format!("{what}, 0 beyond the ends"),
-                        Map::Shifted(by),
-                    ));
+                    add(place, format!("{what}, 0 beyond the ends"), Map::Shifted(by));
                 }
             }
             for (of, other, map) in
@@ -151,47 +141,33 @@ pub fn all(problem: &Problem) -> Vec<Change> {
             {
                 let is_new = matches!((axis, of), ("channel", "batch") | ("state", "channel"));
                 if is_new && other > 1 {
-                    maps.push((
-                        format!("{name}-{axis}-by-{of}"),
-                        format!("is taken by the index of the {of} in place of that of the {axis}"),
-                        map,
-                    ));
+                    let what = format!("is taken by the index of the {of} in place of that of the {axis}");
+                    add(format!("{axis}-by-{of}"), what, map);
                 }
             }
             if axis == "channel" {
-                maps.push((
-                    format!("{name}-of-last-{axis}"),
-                    format!("is that of the last {axis} for all"),
-                    Map::At(n - 1),
-                ));
-                maps.extend((2..n.min(9)).map(|k| {
-                    (
-                        format!("{name}-{axis}-modulo"),
-                        format!("of {axis} i is that of i % {k}"),
-                        Map::Modulo(k),
-                    )
-                }));
+                add(format!("of-last-{axis}"), format!("is that of the last {axis} for all"), Map::At(n - 1));
+                for k in 2..n.min(9) {
+                    add(format!("{axis}-modulo"), format!("of {axis} i is that of i % {k}"), Map::Modulo(k));
+                }
                 // The channels of a head that share what is one number for each head: heads of real models have 16 to 128.
                 let heads = [16, 32, 64, 128].into_iter().filter(|k| *k < n);
-                maps.extend((2..n.min(9)).chain(heads).map(|k| {
-                    (
-                        format!("{name}-{axis}-of-block"),
-                        format!("of {axis} i is that of the first one of its block of {k}"),
-                        Map::Floor(k),
-                    )
-                }));
-                maps.extend((2..n.min(9)).map(|k| {
-                    (
-                        format!("{name}-{axis}-divided"),
+                for k in (2..n.min(9)).chain(heads) {
+                    let what = format!("of {axis} i is that of the first one of its block of {k}");
+                    add(format!("{axis}-of-block"), what, Map::Floor(k));
+                }
+                for k in 2..n.min(9) {
+                    add(
+                        format!("{axis}-divided"),
                         format!("of {axis} i is that of i / {k}"),
                         Map::Divided(k),
-                    )
-                }));
+                    );
+                }
             }
-            for (name, what, map) in maps {
+            for (place, what, map) in maps {
                 let part = Part::Place(inputs[0] as usize);
-                let what = format!("{} {what}", written(&name_of(inputs)));
-                all.push(Change::new(part, name, what, move |v: &mut Variant| {
+                let what = format!("{} {what}", written(name));
+                all.push(Change::new(part, format!("{name}-{place}"), what, move |v: &mut Variant| {
                     inputs.iter().for_each(|&input| *of(&mut v.places[input as usize]) = map);
                 }));
             }
@@ -259,21 +235,4 @@ fn groups(problem: &Problem) -> Vec<Change> {
         }
     }
     all
-}
-
-fn name_of(inputs: &[Input]) -> String {
-    match inputs {
-        [Input::U] => "u",
-        [Input::Delta] => "delta",
-        [Input::Z] => "z",
-        [Input::A] => "a",
-        [Input::B] => "b",
-        [Input::C] => "c",
-        [Input::D] => "d",
-        [Input::Bias] => "bias",
-        [Input::B, ..] => "b-and-c",
-        [Input::A, ..] => "a-d-and-bias",
-        _ => "every-input",
-    }
-    .to_owned()
 }

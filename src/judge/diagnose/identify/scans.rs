@@ -50,26 +50,14 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
             move |v: &mut Variant| v.delay = Delay::Output(k),
         ));
     }
-    all.push(Change::new(
-        Part::Scan,
-        "input-decayed",
-        "Ā multiplies what its own position adds, too: x = Ā(x + B̄u)",
-        |v| v.decays_input = true,
-    ));
-    let reverse = Change::new(
-        Part::Scan,
-        "direction-reverse",
-        "the scan runs from the last position to the first",
-        |v| v.reverse = true,
-    );
+    let what = "Ā multiplies what its own position adds, too: x = Ā(x + B̄u)";
+    all.push(Change::new(Part::Scan, "input-decayed", what, |v| v.decays_input = true));
+    let what = "the scan runs from the last position to the first";
+    let reverse = Change::new(Part::Scan, "direction-reverse", what, |v| v.reverse = true);
     all.push(Change { is_statement: true, ..reverse });
     let none = |v: &mut Variant| v.chunks = Some(Chunks::new(1, Carry::Times(0.0)));
-    all.push(Change::new(
-        Part::Carry,
-        "state-not-carried",
-        "no state is carried: every position starts from 0",
-        none,
-    ));
+    let what = "no state is carried: every position starts from 0";
+    all.push(Change::new(Part::Carry, "state-not-carried", what, none));
     const ONE: Transition = Transition::Polynomial(&[Fraction::ONE]);
     all.push(Change::new(Part::ABar, "a-bar-is-1", "Ā is 1: states never decay", |v| {
         v.transition = Some(ONE)
@@ -85,31 +73,19 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
         }));
     }
     if problem.initial_state.is_some() {
-        all.push(Change::new(
-            Part::Other,
-            "initial-state-ignored",
-            "the scan starts from 0, not from initial_state",
-            |v| v.initial = Initial::Ignored,
-        ));
-        all.push(Change::new(
-            Part::Other,
-            "initial-state-not-decayed",
-            "initial_state enters without the first Ā",
-            |v| v.initial = Initial::WithoutFirstDecay,
-        ));
+        let mut starts = |name, what: &str, initial| {
+            all.push(Change::new(Part::Other, name, what, move |v: &mut Variant| v.initial = initial));
+        };
+        let what = "the scan starts from 0, not from initial_state";
+        starts("initial-state-ignored", what, Initial::Ignored);
+        let what = "initial_state enters without the first Ā";
+        starts("initial-state-not-decayed", what, Initial::WithoutFirstDecay);
         if form.is_bidirectional() {
             let what = "the reversed scan starts from initial_state, too";
-            all.push(Change::new(Part::Other, "initial-state-in-both", what, |v| {
-                v.initial = Initial::InBoth
-            }));
+            starts("initial-state-in-both", what, Initial::InBoth);
         }
         if problem.weights == Weights::Complex {
-            all.push(Change::new(
-                Part::Other,
-                "initial-state-conjugated",
-                "initial_state is conjugated",
-                |v| v.initial = Initial::Conjugated,
-            ));
+            starts("initial-state-conjugated", "initial_state is conjugated", Initial::Conjugated);
         }
     }
     all.extend(exponent_sums(problem));
@@ -187,110 +163,50 @@ pub fn needs_initial_state(change: &Change) -> bool {
     change.name == INITIAL_AGAIN
 }
 
+/// What may happen to the state between chunks: a name, how the state is carried, and a sentence, in which `{nth}` stands for the
+/// length as an ordinal and `{length}` for itself.
+#[rustfmt::skip]
+const CARRIES: [(&str, Carry, &str); 16] = [
+    ("chunk-state-forgotten", Carry::Times(0.0),
+        "the state is lost at every {nth} position: chunks of {length} start from 0"),
+    ("chunk-state-doubled", Carry::Times(2.0), "the carried state counts twice at every {nth} position"),
+    ("chunk-state-halved", Carry::Times(0.5), "the carried state counts half at every {nth} position"),
+    ("chunk-state-negated", Carry::Times(-1.0), "the carried state changes its sign at every {nth} position"),
+    ("chunk-first-decay-missing", Carry::WithoutFirstDecay,
+        "the carried state skips Ā at every {nth} position"),
+    ("chunk-carry-not-decayed", Carry::WithoutDecay,
+        "the state carried into a chunk of {length} is added to all of its positions without decaying"),
+    ("chunk-carry-not-accumulated", Carry::NotAccumulated,
+        "a chunk of {length} is given what the one before has added, and nothing from before that"),
+    ("chunk-carry-accumulated-without-decay", Carry::AccumulatedWithoutDecay,
+        "carried states are added up over chunks of {length} without the decay between"),
+    ("chunk-carry-stale", Carry::Stale, "a chunk of {length} is given the state of one chunk too early"),
+    ("chunk-carry-last-but-one", Carry::LastButOne,
+        "a chunk of {length} is given the state of the last position but one of the chunk before"),
+    ("chunk-operands-exchanged", Carry::OperandsExchanged,
+        "chunks of {length} are joined with operands exchanged: what a chunk adds is decayed by all chunks before it, and what comes from before it is not"),
+    (INITIAL_AGAIN, Carry::InitialAgain,
+        "the initial state is added to what is carried into each chunk of {length}"),
+    ("chunk-inputs-decayed", Carry::InputsDecayed,
+        "the state handed to the next chunk of {length} has each input decayed by its own step, too; within a chunk all is right"),
+    ("chunk-carry-in-bf16", Carry::Rounded(InputType::Bf16),
+        "the state carried into a chunk of {length} is rounded to bf16"),
+    ("chunk-carry-in-f16", Carry::Rounded(InputType::F16),
+        "the state carried into a chunk of {length} is rounded to f16"),
+    ("chunk-carry-in-first-position-only", Carry::FirstPositionOnly,
+        "the carried state reaches the first position of each chunk of {length} only"),
+];
+
 /// What may happen to the state between chunks of this length.
 pub fn chunked(length: usize) -> Vec<Change> {
-    let nth = ordinal(length);
-    let kinds = [
-        (
-            "chunk-state-forgotten",
-            format!("the state is lost at every {nth} position: chunks of {length} start from 0"),
-            Carry::Times(0.0),
-        ),
-        (
-            "chunk-state-doubled",
-            format!("the carried state counts twice at every {nth} position"),
-            Carry::Times(2.0),
-        ),
-        (
-            "chunk-state-halved",
-            format!("the carried state counts half at every {nth} position"),
-            Carry::Times(0.5),
-        ),
-        (
-            "chunk-state-negated",
-            format!("the carried state changes its sign at every {nth} position"),
-            Carry::Times(-1.0),
-        ),
-        (
-            "chunk-first-decay-missing",
-            format!("the carried state skips Ā at every {nth} position"),
-            Carry::WithoutFirstDecay,
-        ),
-        (
-            "chunk-carry-not-decayed",
-            format!(
-                "the state carried into a chunk of {length} is added to all of its positions without decaying"
-            ),
-            Carry::WithoutDecay,
-        ),
-        (
-            "chunk-carry-not-accumulated",
-            format!(
-                "a chunk of {length} is given what the one before has added, and nothing from before that"
-            ),
-            Carry::NotAccumulated,
-        ),
-        (
-            "chunk-carry-accumulated-without-decay",
-            format!("carried states are added up over chunks of {length} without the decay between"),
-            Carry::AccumulatedWithoutDecay,
-        ),
-        (
-            "chunk-carry-stale",
-            format!("a chunk of {length} is given the state of one chunk too early"),
-            Carry::Stale,
-        ),
-        (
-            "chunk-carry-last-but-one",
-            format!(
-                "a chunk of {length} is given the state of the last position but one of the chunk before"
-            ),
-            Carry::LastButOne,
-        ),
-        (
-            "chunk-operands-exchanged",
-            format!(
-                "chunks of {length} are joined with operands exchanged: what a chunk adds is decayed by all chunks before it, and \
-                 what comes from before it is not"
-            ),
-            Carry::OperandsExchanged,
-        ),
-        (
-            INITIAL_AGAIN,
-            format!("the initial state is added to what is carried into each chunk of {length}"),
-            Carry::InitialAgain,
-        ),
-        (
-            "chunk-inputs-decayed",
-            format!(
-                "the state handed to the next chunk of {length} has each input decayed by its own step, too; within a chunk all is right"
-            ),
-            Carry::InputsDecayed,
-        ),
-        (
-            "chunk-carry-in-bf16",
-            format!("the state carried into a chunk of {length} is rounded to bf16"),
-            Carry::Rounded(InputType::Bf16),
-        ),
-        (
-            "chunk-carry-in-f16",
-            format!("the state carried into a chunk of {length} is rounded to f16"),
-            Carry::Rounded(InputType::F16),
-        ),
-        (
-            "chunk-carry-in-first-position-only",
-            format!("the carried state reaches the first position of each chunk of {length} only"),
-            Carry::FirstPositionOnly,
-        ),
-    ];
-    kinds
-        .into_iter()
-        .map(|(name, what, carry)| {
-            Change::new(Part::Carry, name, what, move |v: &mut Variant| {
-                v.chunks = Some(Chunks::new(length, carry))
-            })
+    let (nth, by) = (ordinal(length), length.to_string());
+    let change = |(name, carry, what): (&str, Carry, &str)| {
+        let what = what.replace("{nth}", &nth).replace("{length}", &by);
+        Change::new(Part::Carry, name, what, move |v: &mut Variant| {
+            v.chunks = Some(Chunks::new(length, carry))
         })
-        .collect()
+    };
+    CARRIES.into_iter().map(change).collect()
 }
 
 /// The same where both scans have chunks, and something is wrong with those of one of them: the reversed scan may count them

@@ -66,9 +66,7 @@ impl Own {
             course: own(pieces.course, &base.course),
         }
     }
-}
 
-impl Own {
     fn is_empty(&self) -> bool {
         let Own { a_bar, k, b, c, u, epilogue, course } = self;
         let values = [a_bar, k, b, c].into_iter().all(Option::is_none);

@@ -1,13 +1,11 @@
 //! Two free numbers at once: the limits of a clamp on Δ.
 
 use super::{SOON_LEFT, families};
-use crate::judge::diagnose::identify::Case;
 use crate::judge::diagnose::identify::changes::{Change, Part};
 use crate::judge::diagnose::identify::looks::Look;
-use crate::judge::diagnose::identify::numbers;
+use crate::judge::diagnose::identify::{Case, numbers};
 use crate::judge::faults::variant::{Clamp, Variant};
-use crate::parallel;
-use crate::sorted;
+use crate::{parallel, sorted};
 
 /// Points of the grid that are refined, steps of each, and how far a derivative looks.
 const STARTS: usize = 4;

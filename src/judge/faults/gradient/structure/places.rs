@@ -2,7 +2,7 @@
 
 use super::super::catalogue::{ADJOINT, ADJOINT_AND_C, READS_U, SCAN, SLOPES, STATES, STATES_AND_U, STEP};
 use super::Site;
-use super::kinds::Kind;
+use super::kinds::Kind::{self, *};
 use crate::tensor::GradientName::{self, A, B, C, D, U, Z};
 
 pub(super) struct Place {
@@ -23,95 +23,31 @@ const fn place(
     Place { name, what, sites, touches, kinds }
 }
 
-const READ: &[Kind] = &[Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
-const ENTERS: &[Kind] =
-    &[Kind::Output, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
-const OPERAND: &[Kind] = &[
-    Kind::Factor,
-    Kind::Complex,
-    Kind::Position,
-    Kind::Chunk,
-    Kind::Group,
-    Kind::Batch,
-    Kind::State,
-    Kind::Narrow,
-];
-const COEFFICIENT: &[Kind] =
-    &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Narrow];
-const INPUT: &[Kind] = &[
-    Kind::Complex,
-    Kind::Step,
-    Kind::Factor,
-    Kind::Instead,
-    Kind::Position,
-    Kind::Product,
-    Kind::Chain,
-    Kind::Narrow,
-];
-const BY_DELTA: &[Kind] = &[
-    Kind::Complex,
-    Kind::Step,
-    Kind::Square,
-    Kind::Instead,
-    Kind::Position,
-    Kind::Product,
-    Kind::ChainA,
-    Kind::Narrow,
-];
-const BY_A: &[Kind] = &[
-    Kind::Complex,
-    Kind::Step,
-    Kind::Unit,
-    Kind::Square,
-    Kind::Instead,
-    Kind::Position,
-    Kind::Product,
-    Kind::Chain,
-    Kind::Narrow,
-];
-const OF_A_BAR: &[Kind] = &[
-    Kind::Complex,
-    Kind::Step,
-    Kind::Square,
-    Kind::Instead,
-    Kind::Phi,
-    Kind::Position,
-    Kind::Product,
-    Kind::ChainA,
-    Kind::Narrow,
-];
-const A_BAR_BY_A: &[Kind] = &[
-    Kind::Complex,
-    Kind::Step,
-    Kind::Unit,
-    Kind::Square,
-    Kind::Instead,
-    Kind::Phi,
-    Kind::Position,
-    Kind::Product,
-    Kind::Chain,
-    Kind::Narrow,
-];
-const A_BAR_SLOPE: &[Kind] =
-    &[Kind::Complex, Kind::Step, Kind::Phi, Kind::Position, Kind::Product, Kind::Narrow];
-const SLOPE: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::Narrow];
-const STATE: &[Kind] = &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
-const SHARED: &[Kind] =
-    &[Kind::Unit, Kind::Start, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
-const CARRIED: &[Kind] =
-    &[Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint, Kind::Product];
-const COTANGENT: &[Kind] =
-    &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint];
-const GATE: &[Kind] = &[Kind::Factor, Kind::Gate, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
-const TERM: &[Kind] = &[Kind::Phi, Kind::Product, Kind::Complex, Kind::Unit];
-const OF_H: &[Kind] = &[Kind::Number, Kind::Phi, Kind::Product];
+const READ: &[Kind] = &[Factor, Position, Chunk, Channel, Batch, Narrow];
+const ENTERS: &[Kind] = &[Output, Factor, Position, Chunk, Channel, Batch, Narrow];
+const OPERAND: &[Kind] = &[Factor, Complex, Position, Chunk, Group, Batch, State, Narrow];
+const COEFFICIENT: &[Kind] = &[Complex, Step, Factor, Position, Product, Narrow];
+const INPUT: &[Kind] = &[Complex, Step, Factor, Instead, Position, Product, Chain, Narrow];
+const BY_DELTA: &[Kind] = &[Complex, Step, Square, Instead, Position, Product, ChainA, Narrow];
+const BY_A: &[Kind] = &[Complex, Step, Unit, Square, Instead, Position, Product, Chain, Narrow];
+const OF_A_BAR: &[Kind] = &[Complex, Step, Square, Instead, Phi, Position, Product, ChainA, Narrow];
+const A_BAR_BY_A: &[Kind] = &[Complex, Step, Unit, Square, Instead, Phi, Position, Product, Chain, Narrow];
+const A_BAR_SLOPE: &[Kind] = &[Complex, Step, Phi, Position, Product, Narrow];
+const SLOPE: &[Kind] = &[Complex, Step, Position, Product, Narrow];
+const STATE: &[Kind] = &[Unit, Complex, Position, Narrow, Sides, Product];
+const SHARED: &[Kind] = &[Unit, Start, Complex, Position, Narrow, Sides, Product];
+const CARRIED: &[Kind] = &[Complex, Position, Narrow, Sides, Adjoint, Product];
+const COTANGENT: &[Kind] = &[Unit, Complex, Position, Narrow, Sides, Adjoint];
+const GATE: &[Kind] = &[Factor, Gate, Position, Channel, Batch, Narrow];
+const TERM: &[Kind] = &[Phi, Product, Complex, Unit];
+const OF_H: &[Kind] = &[Number, Phi, Product];
 const READS_H: &[GradientName] = &[U, GradientName::Delta, A, B, C, Z, GradientName::DeltaBias];
 
 /// One place each, then places that share a cause.
 #[rustfmt::skip]
 pub(super) const PLACES: &[Place] = &[
     place("u-in-b", "u in grad.B", &[Site::UInB], &[B], READ),
-    place("u-in-d", "u in grad.D", &[Site::UInD], &[D], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
+    place("u-in-d", "u in grad.D", &[Site::UInD], &[D], &[Factor, Position, Channel, Batch, Narrow, Product]),
     place("u-in-z", "u of the skip in grad.z", &[Site::UInSkip], &[Z], READ),
     place("u-in-share", "u in h's share", &[Site::UInShare], SLOPES, READ),
     place("u-in-states", "u in the states of the backward pass", &[Site::UInStates], STATES, READ),
@@ -126,14 +62,14 @@ pub(super) const PLACES: &[Place] = &[
     place("h-in-u", "h, B̄ for B = 1, in grad.u", &[Site::HInU], &[U], INPUT),
     place("h-in-b", "h, B̄ for B = 1, in grad.B", &[Site::HInB], &[B], INPUT),
     place("h-in-products", "h, B̄ for B = 1, in grad.u and grad.B", &[Site::HInU, Site::HInB], &[U, B], INPUT),
-    place("h-and-b-in-u", "h·B, the factor of the adjoint in grad.u,", &[Site::HInU, Site::BInU], &[U], &[Kind::Unit, Kind::Complex]),
-    place("h-and-u-in-b", "h·u, the factor of the adjoint in grad.B,", &[Site::HInB, Site::UInB], &[B], &[Kind::Unit]),
-    place("b-and-u-in-share", "B·u in h's share", &[Site::BInShare, Site::UInShare], SLOPES, &[Kind::Unit]),
+    place("h-and-b-in-u", "h·B, the factor of the adjoint in grad.u,", &[Site::HInU, Site::BInU], &[U], &[Unit, Complex]),
+    place("h-and-u-in-b", "h·u, the factor of the adjoint in grad.B,", &[Site::HInB, Site::UInB], &[B], &[Unit]),
+    place("b-and-u-in-share", "B·u in h's share", &[Site::BInShare, Site::UInShare], SLOPES, &[Unit]),
     place("h-in-states", "h, B̄ for B = 1, in the states of the backward pass", &[Site::HInStates], STATES, COEFFICIENT),
     place("a-bar-in-adjoint", "Ā in the adjoint recurrence", &[Site::ABarInAdjoint], ADJOINT, COEFFICIENT),
     place("a-bar-in-states", "Ā in the states of the backward pass", &[Site::ABarInStates], STATES, COEFFICIENT),
     place("a-bar", "Ā in the backward pass", &[Site::ABarInStates, Site::ABarInAdjoint], SCAN, COEFFICIENT),
-    place("coefficients-of-states", "Ā and h in the states of the backward pass", &[Site::ABarInStates, Site::HInStates], STATES, &[Kind::Step, Kind::Narrow]),
+    place("coefficients-of-states", "Ā and h in the states of the backward pass", &[Site::ABarInStates, Site::HInStates], STATES, &[Step, Narrow]),
     place("h-slope-by-delta", "h's derivative by Δ", &[Site::HByDelta], STEP, BY_DELTA),
     place("a-bar-slope-by-delta", "Ā's derivative by Δ", &[Site::ABarByDelta], STEP, OF_A_BAR),
     place("h-slope-by-a", "h's derivative by A", &[Site::HByA], &[A], BY_A),
@@ -147,10 +83,10 @@ pub(super) const PLACES: &[Place] = &[
     place("h-term-2", "term 2 of h", &[Site::TermOfH(1)], READS_H, OF_H),
     place("h-term-3", "term 3 of h", &[Site::TermOfH(2)], READS_H, OF_H),
     place("h-term-4", "term 4 of h", &[Site::TermOfH(3)], READS_H, OF_H),
-    place("h-term-1-with-slopes", "term 1 of h with its derivatives", &[Site::TermOfH(0), Site::TermByDelta(0), Site::TermByA(0)], READS_H, &[Kind::Number]),
-    place("h-term-2-with-slopes", "term 2 of h with its derivatives", &[Site::TermOfH(1), Site::TermByDelta(1), Site::TermByA(1)], READS_H, &[Kind::Number]),
-    place("h-term-3-with-slopes", "term 3 of h with its derivatives", &[Site::TermOfH(2), Site::TermByDelta(2), Site::TermByA(2)], READS_H, &[Kind::Number]),
-    place("h-term-4-with-slopes", "term 4 of h with its derivatives", &[Site::TermOfH(3), Site::TermByDelta(3), Site::TermByA(3)], READS_H, &[Kind::Number]),
+    place("h-term-1-with-slopes", "term 1 of h with its derivatives", &[Site::TermOfH(0), Site::TermByDelta(0), Site::TermByA(0)], READS_H, &[Number]),
+    place("h-term-2-with-slopes", "term 2 of h with its derivatives", &[Site::TermOfH(1), Site::TermByDelta(1), Site::TermByA(1)], READS_H, &[Number]),
+    place("h-term-3-with-slopes", "term 3 of h with its derivatives", &[Site::TermOfH(2), Site::TermByDelta(2), Site::TermByA(2)], READS_H, &[Number]),
+    place("h-term-4-with-slopes", "term 4 of h with its derivatives", &[Site::TermOfH(3), Site::TermByDelta(3), Site::TermByA(3)], READS_H, &[Number]),
     place("h-slope-term-1-by-delta", "the derivative by Δ of term 1 of h", &[Site::TermByDelta(0)], STEP, TERM),
     place("h-slope-term-2-by-delta", "the derivative by Δ of term 2 of h", &[Site::TermByDelta(1)], STEP, TERM),
     place("h-slope-term-3-by-delta", "the derivative by Δ of term 3 of h", &[Site::TermByDelta(2)], STEP, TERM),
@@ -171,10 +107,10 @@ pub(super) const PLACES: &[Place] = &[
     place("adjoint-in-products", "the adjoint in every product", &[Site::AdjointInU, Site::AdjointInB, Site::AdjointInABar, Site::AdjointInH], ADJOINT, CARRIED),
     place("dout-in-adjoint", "dout in the adjoint", &[Site::DoutInAdjoint], ADJOINT, ENTERS),
     place("dout-in-c", "dout in grad.C", &[Site::DoutInC], &[C], ENTERS),
-    place("dout-in-skip", "dout on the path of D in grad.u", &[Site::DoutInSkip], &[U], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
+    place("dout-in-skip", "dout on the path of D in grad.u", &[Site::DoutInSkip], &[U], &[Factor, Position, Channel, Batch, Narrow, Product]),
     place("dout-in-d", "dout in grad.D", &[Site::DoutInD], &[D], READ),
-    place("dout-in-z", "dout in grad.z", &[Site::DoutInZ], &[Z], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
-    place("dout-in-scan", "dout in the scan", &[Site::DoutInAdjoint, Site::DoutInC], ADJOINT_AND_C, &[Kind::Output, Kind::Number, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow]),
+    place("dout-in-z", "dout in grad.z", &[Site::DoutInZ], &[Z], &[Factor, Position, Channel, Batch, Narrow, Product]),
+    place("dout-in-scan", "dout in the scan", &[Site::DoutInAdjoint, Site::DoutInC], ADJOINT_AND_C, &[Output, Number, Factor, Position, Chunk, Channel, Batch, Narrow]),
     place("dout", "dout", &[Site::DoutInAdjoint, Site::DoutInC, Site::DoutInSkip, Site::DoutInD, Site::DoutInZ], &GradientName::ALL, READ),
     place("gate-in-adjoint", "the gate of dout in the adjoint", &[Site::GateInAdjoint], ADJOINT, GATE),
     place("gate-in-c", "the gate of dout in grad.C", &[Site::GateInC], &[C], GATE),
@@ -182,21 +118,21 @@ pub(super) const PLACES: &[Place] = &[
     place("gate-in-d", "the gate of dout in grad.D", &[Site::GateInD], &[D], GATE),
     place("gate-in-scan", "the gate of dout in the scan", &[Site::GateInAdjoint, Site::GateInC], ADJOINT_AND_C, GATE),
     place("gate", "the gate of dout", &[Site::GateInAdjoint, Site::GateInC, Site::GateInSkip, Site::GateInD], &GradientName::ALL, GATE),
-    place("gate-slope", "the gate's derivative", &[Site::GateSlope], &[Z], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
-    place("softplus-slope", "the derivative of softplus", &[Site::SoftplusSlope], STEP, &[Kind::Softplus, Kind::Position, Kind::Narrow, Kind::Product, Kind::Channel]),
-    place("skip-in-u", "D in grad.u", &[Site::SkipInU], &[U], &[Kind::Factor, Kind::Channel, Kind::Narrow]),
-    place("skip-in-z", "D in grad.z", &[Site::SkipInZ], &[Z], &[Kind::Factor, Kind::Channel, Kind::Narrow]),
-    place("dlast-state", "dlast_state", &[Site::LastState], ADJOINT, &[Kind::Number, Kind::Complex, Kind::Batch, Kind::Channel, Kind::State, Kind::Strides, Kind::Product, Kind::Narrow]),
-    place("initial-state", "the initial state in the backward pass", &[Site::InitialState], STATES, &[Kind::Complex, Kind::Batch, Kind::Channel, Kind::State, Kind::Strides, Kind::Product, Kind::Narrow]),
-    place("adjoint-start", "the adjoint at the last position", &[Site::AdjointStart], ADJOINT, &[Kind::Stale]),
-    place("states-start", "the state at the first position of the backward pass", &[Site::StatesStart], STATES, &[Kind::Stale]),
-    place("initial-gradient", "what arrives at the initial state", &[Site::InitialGradient], &[GradientName::InitialState], &[Kind::Complex, Kind::Position, Kind::Product, Kind::Narrow]),
-    place("output-in-adjoint", "dout with its gate in the adjoint", &[Site::OutputInAdjoint], ADJOINT, &[Kind::Factor]),
-    place("output-in-c", "dout with its gate in grad.C", &[Site::OutputInC], &[C], &[Kind::Factor]),
-    place("deltas", "delta in the backward pass", &[Site::Deltas], SCAN, &[Kind::Deltas]),
+    place("gate-slope", "the gate's derivative", &[Site::GateSlope], &[Z], &[Factor, Position, Channel, Batch, Narrow, Product]),
+    place("softplus-slope", "the derivative of softplus", &[Site::SoftplusSlope], STEP, &[Softplus, Position, Narrow, Product, Channel]),
+    place("skip-in-u", "D in grad.u", &[Site::SkipInU], &[U], &[Factor, Channel, Narrow]),
+    place("skip-in-z", "D in grad.z", &[Site::SkipInZ], &[Z], &[Factor, Channel, Narrow]),
+    place("dlast-state", "dlast_state", &[Site::LastState], ADJOINT, &[Number, Complex, Batch, Channel, State, Strides, Product, Narrow]),
+    place("initial-state", "the initial state in the backward pass", &[Site::InitialState], STATES, &[Complex, Batch, Channel, State, Strides, Product, Narrow]),
+    place("adjoint-start", "the adjoint at the last position", &[Site::AdjointStart], ADJOINT, &[Stale]),
+    place("states-start", "the state at the first position of the backward pass", &[Site::StatesStart], STATES, &[Stale]),
+    place("initial-gradient", "what arrives at the initial state", &[Site::InitialGradient], &[GradientName::InitialState], &[Complex, Position, Product, Narrow]),
+    place("output-in-adjoint", "dout with its gate in the adjoint", &[Site::OutputInAdjoint], ADJOINT, &[Factor]),
+    place("output-in-c", "dout with its gate in grad.C", &[Site::OutputInC], &[C], &[Factor]),
+    place("deltas", "delta in the backward pass", &[Site::Deltas], SCAN, &[Deltas]),
     place("u", "u in the backward pass", &[Site::UInStates, Site::UInShare, Site::UInB, Site::UInD, Site::UInSkip], READS_U, READ),
     place("b", "B in the backward pass", &[Site::BInStates, Site::BInShare, Site::BInU], STATES_AND_U, OPERAND),
-    place("steps", "each coefficient of the backward pass", &[Site::ABarInStates, Site::HInStates, Site::ABarInAdjoint, Site::HInU, Site::HInB, Site::ABarByA, Site::HByA, Site::ABarByDelta, Site::HByDelta], SCAN, &[Kind::Step]),
-    place("delta-in-bias", "the gradient of delta in the sum of grad.delta_bias", &[Site::DeltaInBias], &[GradientName::DeltaBias], &[Kind::Narrow, Kind::Position, Kind::Product]),
-    place("initial-share", "the initial state's share", &[Site::InitialState], STATES, &[Kind::Share]),
+    place("steps", "each coefficient of the backward pass", &[Site::ABarInStates, Site::HInStates, Site::ABarInAdjoint, Site::HInU, Site::HInB, Site::ABarByA, Site::HByA, Site::ABarByDelta, Site::HByDelta], SCAN, &[Step]),
+    place("delta-in-bias", "the gradient of delta in the sum of grad.delta_bias", &[Site::DeltaInBias], &[GradientName::DeltaBias], &[Narrow, Position, Product]),
+    place("initial-share", "the initial state's share", &[Site::InitialState], STATES, &[Share]),
 ];
