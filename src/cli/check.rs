@@ -5,10 +5,9 @@ use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use super::names;
 use super::output::{self, Progress};
 use super::show::Show;
-use super::{CliError, Outcome, partition};
+use super::{CliError, Outcome, names, partition};
 use crate::check::Options;
 use crate::check::files::{Files, Run};
 use crate::check::on_device::DeviceJudge;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::check::quoted;
-use super::names;
 use super::show::Show;
-use super::{CliError, FAILED, Outcome, PASSED, parse};
+use super::{CliError, FAILED, Outcome, PASSED, names, parse};
 use crate::parts::{self, PartStatus, State};
 use crate::report::console::Detail;
 use crate::report::text;

@@ -20,11 +20,10 @@
 use num_complex::Complex64;
 
 use super::budget::complex_at;
-use super::coefficient;
 use super::diagnose::sweep;
-use super::reconstruct;
 use super::reconstruct::expansion::{Evaluate, Point};
 use super::ulp::Format;
+use super::{coefficient, reconstruct};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{Operand, Weights};

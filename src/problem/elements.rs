@@ -5,8 +5,7 @@ use std::f64::consts::PI;
 use num_complex::Complex64;
 
 use super::inputs::Draw;
-use super::sweep;
-use super::{CoefficientProblem, Weights};
+use super::{CoefficientProblem, Weights, sweep};
 
 /// Elements to discretize: (Δ, A, B) and the input u that B̄ multiplies.
 #[derive(Clone, Debug)]

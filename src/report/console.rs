@@ -10,8 +10,7 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 
 use super::failures::{self, Failure, SHOWN};
-use super::summary;
-use super::{bench, causes, functions, grid, invariants, pairs, precision, tables, template, text};
+use super::{bench, causes, functions, grid, invariants, pairs, precision, summary, tables, template, text};
 use crate::formula::Form;
 use crate::results::explained::chosen;
 use crate::results::{HeaderInstantiation, Results, Verdict, Worst};

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::summary::{self, Totals};
 use super::template::value;
-use super::text;
-use super::{ReportError, json};
+use super::{ReportError, json, text};
 use crate::results::functions::{FunctionSummary, summaries};
 use crate::results::{Results, Verdict};
 

@@ -3,10 +3,9 @@
 use minijinja::{Value, context};
 
 use super::failures::{self, Failure, SHOWN};
-use super::functions;
 use super::tables::{self, TableRow};
 use super::template::{self, value};
-use super::{ReportError, pairs, precision, text};
+use super::{ReportError, functions, pairs, precision, text};
 use crate::problem::Weights;
 use crate::results::{Pair, PairwiseMatrix, Results, Sensitivity};
 

@@ -88,7 +88,9 @@ pub enum ReportError {
     Json(#[from] serde_json::Error),
     #[error("cannot serialize the results as JUnit's XML: {0}")]
     Junit(#[from] quick_junit::SerializeError),
-    #[error("this program was built without tables, expected cargo's feature `parquet` (hint: it is a default one)")]
+    #[error(
+        "this program was built without tables, expected cargo's feature `parquet` (hint: it is a default one)"
+    )]
     NoParquet,
     #[cfg(feature = "parquet")]
     #[error("cannot write the results as Parquet: {0}")]

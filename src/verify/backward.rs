@@ -2,12 +2,10 @@
 
 use super::{Passes, Request, place, precision};
 use crate::case;
-use crate::judge::budget;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::diagnose::Work;
-use crate::judge::profile;
-use crate::judge::relative;
 use crate::judge::scan::{self, Place};
+use crate::judge::{budget, profile, relative};
 use crate::kernel::{Backend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::plan::Spec;

@@ -8,8 +8,7 @@ use crate::judge::budget::gradient::Pass;
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::{Backend, CpuBackend};
 use crate::method::Method;
-use crate::problem::sweep;
-use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
+use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights, sweep};
 use crate::results::Verdict;
 use crate::tensor::Gradients;
 

@@ -4,8 +4,7 @@ use super::{Finding, device_finding, mamba, same_bits};
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::{Backend, Instantiation, KernelError, Lanes};
 use crate::method::Method;
-use crate::problem::sweep;
-use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::problem::{InputType, Operand, Problem, Shape, Weights, sweep};
 use crate::promise::Tier;
 use crate::tensor::TensorName;
 

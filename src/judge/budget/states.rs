@@ -13,8 +13,7 @@ use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
 use crate::problem::stages::{LogSpace, Rounding};
 use crate::problem::{Operand, Problem, Stage, Weights};
-use crate::promise::Contract;
-use crate::promise::allowance;
+use crate::promise::{Contract, allowance};
 
 /// Where and how a channel is walked.
 #[derive(Clone, Copy)]

@@ -5,11 +5,9 @@ use num_complex::Complex64;
 
 use super::around::{Flips, Limited, Stage, UUse};
 use super::complex::Way;
-use super::quotient;
-use super::readout;
 use super::scan::VariantScan;
-use super::step;
 use super::variant::{Directions, Readout, Reversed, Sum, Variant};
+use super::{quotient, readout, step};
 use crate::problem::{InputType, Problem};
 
 /// What the outputs of one channel are made of, at its first positions: gain·Σ C x + offset, where x = Āx + K B u. Numbers of

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use num_complex::Complex64;
 
-use super::difference;
 use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::{TOLERANCE, blurred};
-use super::search;
+use super::{difference, search};
 use crate::formula::Form;
 use crate::notation::raised;
 use crate::problem::Weights;

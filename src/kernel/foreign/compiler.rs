@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::ForeignError;
 use super::header::{self, CallForm, Header, Piece};
-use super::runtime;
+use super::{ForeignError, runtime};
 use crate::hexfloat;
 use crate::kernel::cuda::cache::Cache;
 use crate::leftovers::process::Process;

@@ -1,10 +1,8 @@
 //! Benchmarks: against what a device can do, method beside method, and how times grow.
 
-use super::Sheet;
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Point};
-use super::lines;
-use super::palette;
+use super::{Sheet, lines, palette};
 use crate::method::Method;
 use crate::report::bench::seconds;
 use crate::report::text;

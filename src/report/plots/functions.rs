@@ -1,9 +1,8 @@
 //! The errors of functions of one float over all of f32.
 
-use super::Sheet;
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Point};
-use super::palette;
+use super::{Sheet, palette};
 use crate::report::text;
 use crate::results::Results;
 use crate::results::functions::{FunctionRange, RANGES};

@@ -1,7 +1,6 @@
 //! Values of eight states with what they may be off, and the products and sums that carry both along.
 
-use crate::judge::budget::state::Lanes;
-use crate::judge::budget::state::WIDTH;
+use crate::judge::budget::state::{Lanes, WIDTH};
 use crate::judge::lanes::Value;
 use crate::promise::allowance::Arithmetic;
 

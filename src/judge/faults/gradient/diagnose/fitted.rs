@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use super::super::adjoint;
 use super::super::catalogue::{self, Fault, SCAN};
 use super::super::variant::Variant;
-use super::super::{sums, terms};
+use super::super::{adjoint, sums, terms};
 use super::{Case, EXPONENT, Look, Model, NAMED, NOTICED, PAIRS, PLACE_SCALED, STEPS, TELLING};
 use crate::formula::Transition;
 use crate::judge::diagnose::NEEDED;
-use crate::parallel;
 use crate::results::Diagnosis;
-use crate::sorted;
+use crate::{parallel, sorted};
 
 impl Look<'_> {
     /// What explains it with numbers that are found: the first kind that does.

@@ -2,8 +2,7 @@
 
 use super::super::catalogue::{ADJOINT, Fault, SLOPES, STATES};
 use super::super::variant::{Edge, Variant};
-use crate::tensor::GradientName;
-use crate::tensor::InputType;
+use crate::tensor::{GradientName, InputType};
 
 /// What goes wrong at multiples of a length.
 pub(super) fn edges_at(length: usize) -> impl Iterator<Item = Fault> {
