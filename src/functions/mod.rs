@@ -13,13 +13,14 @@ use self::on_device::DeviceSweep;
 use crate::kernel::functions::{self, Arguments, FunctionRules, FunctionTally, FunctionValue, SIGN, Tried};
 use crate::kernel::local::LocalError;
 use crate::parts::{Divisible, PartError};
+use crate::promise;
 use crate::promise::allowance::{HALF_SUBNORMAL, U};
 use crate::results::explained::Explanations;
 use crate::results::functions::{FunctionRange, RANGES};
 use crate::results::whole::Found;
 use crate::results::{Results, Verdict};
 use crate::scalar_function::ScalarFunction;
-use crate::{promise, truth};
+use crate::truth;
 
 /// One of so many arguments, where not all are asked for: 4099 of a range, the first and the last but one among them.
 pub const SAMPLED: u32 = 2047;

@@ -39,10 +39,11 @@ use super::faults::pieces::{self, Pieces};
 use super::faults::scan::{self, Channel, Row};
 use super::faults::variant::Variant;
 use crate::formula::Form;
+use crate::parallel;
 use crate::problem::{InputType, Problem};
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::{Named, TensorName, Tensors};
-use crate::{parallel, sorted};
 
 /// The most that may remain of the error for a model to be needed.
 pub const NEEDED: f64 = 0.25;

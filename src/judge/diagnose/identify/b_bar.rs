@@ -10,7 +10,8 @@ use crate::formula::{Formula, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
 use crate::notation::{joined, raised, ratio};
-use crate::{parallel, sorted};
+use crate::parallel;
+use crate::sorted;
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
 pub const WHOLE: (usize, usize) = (20, 6);

@@ -47,10 +47,11 @@ use crate::formula::Form;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::faults::variant::{Tail, Variant};
+use crate::parallel;
 use crate::problem::Problem;
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::TensorName;
-use crate::{parallel, sorted};
 
 /// Failing elements of a channel that are worth a longer search.
 const FEW: usize = 4;

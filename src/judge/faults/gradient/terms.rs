@@ -5,9 +5,10 @@ use super::diagnose::{Look, PAIRS, TELLING, number};
 use super::structure::{By, Of, Site, Swap, Term};
 use super::sums::simple;
 use super::variant::Variant;
+use crate::parallel;
 use crate::results::Diagnosis;
+use crate::sorted;
 use crate::tensor::GradientName::{A, B, Delta, DeltaBias, U};
-use crate::{parallel, sorted};
 
 /// What is said of a coefficient that was found.
 pub const TERMS: (&str, &str) =

@@ -5,7 +5,8 @@ use crate::judge::diagnose::identify::changes::{Change, Part};
 use crate::judge::diagnose::identify::looks::Look;
 use crate::judge::diagnose::identify::{Case, numbers};
 use crate::judge::faults::variant::{Clamp, Variant};
-use crate::{parallel, sorted};
+use crate::parallel;
+use crate::sorted;
 
 /// Points of the grid that are refined, steps of each, and how far a derivative looks.
 const STARTS: usize = 4;

@@ -8,8 +8,9 @@ use super::super::{adjoint, sums, terms};
 use super::{Case, EXPONENT, Look, Model, NAMED, NOTICED, PAIRS, PLACE_SCALED, STEPS, TELLING};
 use crate::formula::Transition;
 use crate::judge::diagnose::NEEDED;
+use crate::parallel;
 use crate::results::Diagnosis;
-use crate::{parallel, sorted};
+use crate::sorted;
 
 impl Look<'_> {
     /// What explains it with numbers that are found: the first kind that does.

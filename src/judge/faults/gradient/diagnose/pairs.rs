@@ -6,7 +6,8 @@ use super::super::catalogue::Fault;
 use super::super::structure;
 use super::{ALIKE, ELEMENTS, Fit, LIKELY, Look, Model, TELLING, TOGETHER, TOGETHER_OF_FEW};
 use crate::judge::diagnose::NEEDED;
-use crate::{parallel, sorted};
+use crate::parallel;
+use crate::sorted;
 
 impl Look<'_> {
     /// Pairs that explain the gradient. Those with what explains others come first, then those whose members remove most of the
