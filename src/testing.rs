@@ -9,7 +9,7 @@ use crate::check::files::{Files, Run};
 #[cfg(feature = "kernels")]
 use crate::kernel::foreign::{ForeignBackend, Header};
 #[cfg(feature = "kernels")]
-use crate::problem::{plan::Filter, regime};
+use crate::problem::{InputType, plan::Filter, regime};
 use crate::results::Results;
 #[cfg(feature = "kernels")]
 use crate::verify::{Request, verify};
@@ -38,7 +38,8 @@ pub fn recording(path: impl AsRef<Path>) -> Results {
 pub fn header(path: impl AsRef<Path>) -> Results {
     let header = Header::read(path.as_ref()).unwrap_or_else(|error| panic!("{error}"));
     let backend = ForeignBackend::on_cpu(header).unwrap_or_else(|error| panic!("{error}"));
-    let filter = Filter { regimes: regime::find("short").into_iter().collect(), ..Filter::default() };
+    let regimes = regime::find("short").into_iter().collect();
+    let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
     let rerun = format!(" --header {}", path.as_ref().display());
     verify(&Request { filter, rerun, sensitivity: false, ..Request::everything(1) }, &backend, &|| {})
 }
