@@ -55,16 +55,19 @@ pub fn assert_passes(results: &Results) {
     assert!(passes, "{}", crate::report::console::render(results, None, false));
 }
 
-/// How far apart the methods are, a line for each pair of each problem that has a matrix: ‖left − right‖₂ relative to the larger
-/// one, rounded up to a power of two, so that a snapshot changes with the method and not with a rounding.
+/// How far apart the outputs of methods are, a line for each pair of each problem that has a matrix: ‖left − right‖₂ relative to
+/// the larger one, rounded up to a power of two, so that a snapshot changes with a method and not with a rounding.
 pub fn differences(results: &Results) -> String {
     let mut text = String::new();
-    for matrix in &results.pairwise {
+    for matrix in results.pairwise.iter().filter(|matrix| matrix.source != "truth") {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}, {} by {}", matrix.problem, matrix.tensor, matrix.source);
         for pair in &matrix.pairs {
-            let size =
-                if pair.rel_l2 > 0.0 { format!("2^{}", pair.rel_l2.log2().ceil()) } else { "0".into() };
+            let size = if pair.rel_l2 > 0.0 {
+                format!("2^{}", pair.rel_l2.log2().ceil() as i32)
+            } else {
+                "0".into()
+            };
             let _ = writeln!(text, "  {} and {}: {size}, {}", pair.left, pair.right, pair.status);
         }
     }
