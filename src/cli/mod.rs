@@ -42,6 +42,7 @@ pub use program::program;
 /// Judges discretization kernels of state-space models against certified ground truth.
 #[derive(Debug, Parser)]
 #[command(
+    name = "holdfast",
     version,
     about,
     max_term_width = 100,
