@@ -29,9 +29,6 @@ constexpr std::size_t kStackBytes = 256 * 1024;
 #else
 constexpr std::size_t kStackBytes = 32 * 1024;
 #endif
-// Equal offsets in all stacks would fall into the same few cache sets: each begins a little further on, by less than this.
-constexpr std::size_t kColors = 4096;
-constexpr std::size_t kUsableBytes = kStackBytes - kColors;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kMaxWarps = kMaxThreads / kLanes;
 // As a GPU has it; of kernels in double, which no GPU runs, twice that.
@@ -104,7 +101,7 @@ void switch_to(Machine& m, Fiber* from, Fiber* to, bool from_ends) {
 #ifdef HOLDFAST_ASAN
   void** save = from ? &from->fake_stack : &m.main_fake_stack;
   __sanitizer_start_switch_fiber(from_ends ? nullptr : save, to ? static_cast<const void*>(to->stack) : m.main_stack,
-                                 to ? kUsableBytes : m.main_stack_bytes);
+                                 to ? kStackBytes : m.main_stack_bytes);
 #else
   (void)from_ends;
 #endif
@@ -240,15 +237,17 @@ bool prepare(Machine& m) {
 
 void start(Machine& m, unsigned i) {
   Fiber& fiber = m.fibers[i];
-  fiber.stack = m.stacks + i * kStackBytes + i * 1088 % kColors;
+  fiber.stack = m.stacks + i * kStackBytes;
 #ifdef HOLDFAST_ASAN
   // A fibre that ended or was abandoned has left its frames poisoned.
-  __asan_unpoison_memory_region(fiber.stack, kUsableBytes);
+  __asan_unpoison_memory_region(fiber.stack, kStackBytes);
 #endif
   for (std::size_t at = 0; at < kCanaryBytes; at += kCanaryStride) {
     std::memcpy(fiber.stack + at, &kCanary, sizeof kCanary);
   }
-  make_context(fiber.context, fiber.stack, kUsableBytes, fiber_main);
+  // Equal offsets in all stacks would fall into the same few cache sets.
+  const std::size_t color = i * 1088 % 4096;
+  make_context(fiber.context, fiber.stack, kStackBytes - color, fiber_main);
   fiber.fake_stack = nullptr;
   fiber.state = State::kRunnable;
   fiber.line = 0;
