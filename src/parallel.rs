@@ -25,12 +25,12 @@ fn gather<T: Send>(count: usize, task: &(dyn Fn(usize) -> Vec<T> + Sync)) -> Vec
     all
 }
 
-/// What a task gives for each index below `count`.
+/// Results of a task for each index below `count`, in order.
 pub fn each<T: Send>(count: usize, task: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     gather(count, &|at| vec![task(at)])
 }
 
-/// The same, or an error: what has not begun when there is one is left out.
+/// Results as [`each`] has them, or an error: tasks that have not begun when there is one are left out.
 pub fn try_each<T: Send, E: Send + Sync>(
     count: usize,
     task: &(dyn Fn(usize) -> Result<T, E> + Sync),
@@ -44,17 +44,17 @@ pub fn try_each<T: Send, E: Send + Sync>(
     failed.into_inner().map_or(Ok(done), Err)
 }
 
-/// What a task makes of each of these.
+/// Results of a task for each item, in order.
 pub fn map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> T + Sync)) -> Vec<T> {
     gather(all.len(), &|at| vec![task(&all[at])])
 }
 
-/// The same, where it makes something of it.
+/// Results of a task for each item that it gives one for.
 pub fn filter_map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> Option<T> + Sync)) -> Vec<T> {
     gather(all.len(), &|at| task(&all[at]).map_or(Vec::new(), |found| vec![found]))
 }
 
-/// The same, where it makes any number of things of it.
+/// Results of a task that gives any number for each item.
 pub fn flat_map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> Vec<T> + Sync)) -> Vec<T> {
     gather(all.len(), &|at| task(&all[at]))
 }

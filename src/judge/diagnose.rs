@@ -103,7 +103,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Of asking whether changes of these names explain a case: no others are looked for.
+    /// Work that asks whether changes of these names explain a case, and looks for no others.
     pub fn for_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Work { asked: names.into_iter().map(Into::into).collect(), ..Work::default() }
     }

@@ -1,4 +1,4 @@
-//! What all rooms of `holdfast` speak of: problems, named tensors, promises and results, as plain values. A crate of its own,
+//! Plain values that all rooms of `holdfast` share: problems, named tensors, promises and results. A crate of its own,
 //! so that the truth and the judge are compiled beside each other, and only when they change. `holdfast` shows its modules.
 
 #[macro_use]

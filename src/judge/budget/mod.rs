@@ -194,7 +194,7 @@ pub fn repeats(form: impl Into<Form>, problem: &Problem) -> Vec<f64> {
     problem.judged_channels.iter().map(of_channel).collect()
 }
 
-/// The same bounds where the [`repeats`] are known.
+/// Bounds as [`scan`] has them, of a problem whose [`repeats`] are known: they are the same for every promise.
 pub fn scan_of(form: impl Into<Form>, problem: &Problem, contract: &Contract, repeats: &[f64]) -> Budget {
     let form = form.into();
     let named = TensorName::ALL.map(|name| (name, Bounds::default()));

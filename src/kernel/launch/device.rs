@@ -44,7 +44,7 @@ impl std::fmt::Display for DeviceInfo {
     }
 }
 
-/// What a device gives, or why it does not.
+/// Result of a call to a device.
 pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
 
 /// Why a device did not do what it was asked.

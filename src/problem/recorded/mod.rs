@@ -69,7 +69,7 @@ pub struct RecordedBackward {
     pub passes: Vec<(OutputName, Gradients<f32>)>,
 }
 
-/// What is read of a recorded run, or why it is none.
+/// Result of reading a recorded run.
 pub type Result<T, E = RecordError> = std::result::Result<T, E>;
 
 /// Why a file is no recorded run.

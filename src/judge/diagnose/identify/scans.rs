@@ -163,7 +163,7 @@ pub fn needs_initial_state(change: &Change) -> bool {
     change.name == INITIAL_AGAIN
 }
 
-/// What may happen to the state between chunks: a name, how the state is carried, and a sentence, in which `{nth}` stands for the
+/// Mistakes with the state between chunks: a name, how the state is carried, and a sentence, in which `{nth}` stands for the
 /// length as an ordinal and `{length}` for itself.
 #[rustfmt::skip]
 const CARRIES: [(&str, Carry, &str); 16] = [
