@@ -26,12 +26,13 @@
 
 mod identify;
 pub mod sweep;
+mod work;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::identify::{Explanation, Outcome, Search};
+pub use self::work::Work;
 use super::budget::Budget;
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
@@ -90,36 +91,6 @@ impl Case<'_> {
     fn pieces(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Pieces> {
         self.work.add(len * self.problem.shape.dstate);
         pieces::pieces(variant, self.problem, channel, len)
-    }
-}
-
-/// What a diagnosis takes: a count, not a time, and the same whenever the same is asked. The unit is about a position × a state of a
-/// scan that is computed; what is compared or solved by least squares counts with its elements × terms. What is begun and then computed
-/// as a whole counts for both, and both directions of a scan for one.
-#[derive(Debug, Default)]
-pub struct Work {
-    done: AtomicU64,
-    asked: Vec<String>,
-}
-
-impl Work {
-    /// Work that asks whether changes of these names explain a case, and looks for no others.
-    pub fn for_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Work { asked: names.into_iter().map(Into::into).collect(), ..Work::default() }
-    }
-
-    /// Whether a change is looked for, alone or as part of one that has a longer name.
-    pub(super) fn asks(&self, name: &str) -> bool {
-        self.asked.is_empty() || self.asked.iter().any(|asked| asked.contains(name))
-    }
-
-    pub(super) fn add(&self, values: usize) {
-        self.done.fetch_add(values as u64, Ordering::Relaxed);
-    }
-
-    /// All of it until now.
-    pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
     }
 }
 

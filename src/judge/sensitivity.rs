@@ -14,7 +14,8 @@ pub fn smallest_caught(caught: impl Fn(f64) -> bool) -> Option<i32> {
     smallest_caught_near(USUAL, caught)
 }
 
-/// The same, soonest where it is what it was of something alike: by steps from there that double, and bisection of the last one.
+/// Search as [`smallest_caught`] has it, from the exponent of something alike, where it ends soonest: steps that double, then
+/// bisection of the last one.
 pub fn smallest_caught_near(alike: Option<i32>, caught: impl Fn(f64) -> bool) -> Option<i32> {
     let at = |exponent: i32| caught(2f64.powi(exponent));
     let begin = alike.unwrap_or(LARGEST).clamp(SMALLEST, LARGEST);

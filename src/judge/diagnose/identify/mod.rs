@@ -408,7 +408,7 @@ impl<'a> Search<'a> {
         asked(self.case, structure::all(self.case.problem, self.case.form))
     }
 
-    /// The same on their own.
+    /// Mistakes of structure that nothing refutes, each alone.
     fn structures(&self) -> Vec<Candidate> {
         let mut all = self.structure();
         let got = &self.case.got[TensorName::Out].values;
