@@ -8,6 +8,8 @@
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -22,6 +24,9 @@ mod params;
 const KERNELS: &str = "../../../kernels";
 /// The folder in it that is no part of this build.
 const FOREIGN: &str = "foreign";
+/// What is kept of them, and what they are made of.
+const LIBRARY: &str = "holdfast_kernels";
+const SOURCES: [&str; 5] = ["cpp", "cu", "cuh", "h", "inc"];
 /// What building them takes.
 const COST: &str = "about a minute of processor time";
 
@@ -41,7 +46,6 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed=../../../build.rs");
     println!("cargo::rerun-if-changed=../../kernel/cpu/params.rs");
     println!("cargo::rerun-if-env-changed=HOLDFAST_PLANT");
-    announce();
 
     let planted = planted_fault()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -107,9 +111,60 @@ fn build() -> Result<(), String> {
         let copies = format!("{method_is}#include \"faults/copies.inc\"\n");
         build.file(written(&out, &format!("copies_{method}.cpp"), &copies)?);
     }
-    build.try_compile("holdfast_kernels").map_err(|error| {
+    let library = out.join(format!("lib{LIBRARY}.a"));
+    let kept = kept(&out, &compiler_version(&build)?)?;
+    if kept.as_ref().is_some_and(|kept| fs::copy(kept, &library).is_ok()) {
+        println!("cargo::rustc-link-search=native={}", out.display());
+        println!("cargo::rustc-link-lib=static={LIBRARY}");
+        return Ok(());
+    }
+    announce();
+    build.try_compile(LIBRARY).map_err(|error| {
         format!("the kernels did not compile: {error} (hint: a C++17 compiler is needed, for instance g++ 9 or clang++ 9; CXX chooses one)")
-    })
+    })?;
+    if let Some(kept) = kept {
+        // Nobody waits for it: where it cannot be kept, the next build compiles again.
+        let _ = keep(&library, &kept);
+    }
+    Ok(())
+}
+
+/// Where the compiled kernels are kept for builds of other profiles and features, which would compile the same once more: in the target
+/// folder, by everything that they are made of. None where there is no such folder.
+fn kept(out: &Path, compiler: &str) -> Result<Option<PathBuf>, String> {
+    let Some(target) = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()) else {
+        return Ok(None);
+    };
+    let mut hasher = DefaultHasher::new();
+    (compiler, this_machine_fuses(), include_str!("build.rs")).hash(&mut hasher);
+    for name in ["TARGET", "CXX", "CXXFLAGS", "HOLDFAST_PLANT"] {
+        env::var_os(name).hash(&mut hasher);
+    }
+    hash_folder(Path::new(KERNELS), &mut hasher)
+        .map_err(|error| format!("cannot read {KERNELS}: {error}"))?;
+    hash_folder(out, &mut hasher).map_err(|error| format!("cannot read {}: {error}", out.display()))?;
+    Ok(Some(target.join("holdfast-kernels").join(format!("{:016x}.a", hasher.finish()))))
+}
+
+/// All sources in a folder, in an order.
+fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && !path.ends_with(FOREIGN) {
+            hash_folder(&path, hasher)?;
+        } else if path.extension().is_some_and(|kind| SOURCES.iter().any(|source| kind == *source)) {
+            (path.file_name(), fs::read(&path)?).hash(hasher);
+        }
+    }
+    Ok(())
+}
+
+fn keep(library: &Path, kept: &Path) -> io::Result<()> {
+    fs::create_dir_all(kept.parent().unwrap_or(kept))?;
+    let beside = kept.with_extension(std::process::id().to_string());
+    fs::copy(library, &beside)?;
+    fs::rename(&beside, kept)
 }
 
 /// The judge, for the CPU in the place of a GPU: a library of its own, since its bits are to be those of the Rust code. GCC 12
