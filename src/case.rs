@@ -10,7 +10,7 @@ use crate::judge::diagnose::Work;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::scan::{self, Place};
 use crate::judge::ulp::Format;
-use crate::judge::{faults, gradient, relative};
+use crate::judge::{faults, gradient, lean, relative};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
@@ -46,7 +46,18 @@ pub fn judge<'a, M: Copy + Into<Form>>(
         }
     };
     let case = match got {
-        Ok(got) => scan::case(method, problem, place, scan::judge(method, problem, got, want, &budget)),
+        Ok(got) => {
+            let tensors = scan::judge(method, problem, got, want, &budget);
+            let mut case = scan::case(method, problem, place, tensors);
+            let (contract, stages) = (&promise.contract, promise.contract.arithmetic.stages);
+            if case.verdict == Verdict::Pass && stages != stages.in_f32() {
+                let got = (&problem.judged(got), want);
+                let asked = lean::Asked::Possibility;
+                let leaning = lean::leaning(method.into(), problem, contract, got, &budget, asked);
+                scan::add_leaning(&mut case, &leaning, stages);
+            }
+            case
+        }
         Err(error) => without_output(method, problem, place, error),
     };
     (case, Some(SolvedCase { method, problem, want, budget, promise }))

@@ -2,12 +2,14 @@
 //! and every fault model is computed over what it is compared with.
 
 use super::Truths;
+use super::meant::Rounded;
 use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::diagnose::{Case, Effort, Models, Work, by_tensor};
-use crate::problem::Problem;
+use crate::judge::lean;
 use crate::problem::recorded::RecordedOutput;
-use crate::promise::Contract;
+use crate::problem::{Problem, Stages};
+use crate::promise::{Contract, Promise};
 use crate::results::{CaseResult, Diagnosis, Verdict, explained};
 use crate::tensor::{Named, TensorName};
 use crate::truth::scan::ScanTruth;
@@ -66,22 +68,37 @@ pub fn fill(
     }
 }
 
-/// Whether an output looks rounded to fewer bits: half of its elements are beyond their bounds, and so is the first one of half
-/// of the channels. Of a fault in what is carried the first position shows nothing.
-pub fn is_off_everywhere(
-    (problem, contract): (&Problem, &Contract),
-    output: &RecordedOutput,
-    truth: &ScanTruth<Form>,
-) -> bool {
-    let budget = budget::scan(truth.method, problem, contract);
-    let got = problem.judged(&output.tensors);
-    let Some(want) = truth.tensors.get(TensorName::Out) else { return false };
-    let bounds = &budget.tensors[TensorName::Out].bound;
-    let elements = got[TensorName::Out].values.iter().zip(&want.values).zip(bounds);
-    let is_off: Vec<bool> = elements.map(|((got, want), bound)| (got - want).abs() > *bound).collect();
-    let most = |some: &[bool]| 2 * some.iter().filter(|is_off| **is_off).count() >= some.len();
-    let first: Vec<bool> = is_off.iter().copied().step_by(problem.shape.seqlen).collect();
-    most(&is_off) && most(&first)
+/// An output with the truth of its judged channels, where there is one.
+pub struct Solved<'a> {
+    pub problem: &'a Problem,
+    pub contract: &'a Contract,
+    pub output: &'a RecordedOutput,
+    pub truth: Option<&'a ScanTruth<Form>>,
+}
+
+impl Rounded for Solved<'_> {
+    /// Half of its elements are beyond their bounds, and so is the first one of half of the channels. Of a fault in what is carried the
+    /// first position shows nothing.
+    fn is_off_everywhere(&self) -> bool {
+        let Solved { problem, contract, output, truth: Some(truth) } = *self else { return true };
+        let budget = budget::scan(truth.method, problem, contract);
+        let got = problem.judged(&output.tensors);
+        let Some(want) = truth.tensors.get(TensorName::Out) else { return false };
+        let bounds = &budget.tensors[TensorName::Out].bound;
+        let elements = got[TensorName::Out].values.iter().zip(&want.values).zip(bounds);
+        let is_off: Vec<bool> = elements.map(|((got, want), bound)| (got - want).abs() > *bound).collect();
+        let most = |some: &[bool]| 2 * some.iter().filter(|is_off| **is_off).count() >= some.len();
+        let first: Vec<bool> = is_off.iter().copied().step_by(problem.shape.seqlen).collect();
+        most(&is_off) && most(&first)
+    }
+
+    fn looks_like(&self, stages: Stages) -> bool {
+        let Solved { problem, output, truth: Some(truth), .. } = *self else { return true };
+        let contract = Promise::recorded(stages).contract;
+        let budget = budget::scan(truth.method, problem, &contract);
+        let got = (&problem.judged(&output.tensors), &truth.tensors);
+        lean::looks_like(truth.method, problem, &contract, got, &budget)
+    }
 }
 
 /// The judged channels with the largest errors in units of their bounds, in their own order; and how many have any beyond its

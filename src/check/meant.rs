@@ -184,16 +184,25 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     all
 }
 
+/// What of an output is asked where an arithmetic may explain it: of the channels that have a truth.
+pub trait Rounded {
+    /// Whether it is off everywhere.
+    fn is_off_everywhere(&self) -> bool;
+
+    /// Whether the errors of each tensor look like roundings of these stages, which [`lean`] decides.
+    fn looks_like(&self, stages: Stages) -> bool;
+}
+
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
 /// A survey of all rows, if there is one, says which of them fail. What rounds the output everywhere is named only if that is
-/// off everywhere.
+/// off everywhere, and no rounding unless the errors look like it.
 ///
 /// # Errors
 /// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, turn): (Stages, Turn),
-    (rows, survey, is_off_everywhere): (&[usize], Option<&Survey>, &dyn Fn() -> bool),
+    (rows, survey, rounded): (&[usize], Option<&Survey>, &dyn Rounded),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
@@ -218,7 +227,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     };
     let Some(&failing) = failing_rows.first() else { return Ok(()) };
     let recorded_direction = recording.layout().conventions.direction;
-    let fails_everywhere = 2 * failing_rows.len() >= rows.len() && is_off_everywhere();
+    let fails_everywhere = 2 * failing_rows.len() >= rows.len() && rounded.is_off_everywhere();
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
     let mut explained: Vec<TensorName> = Vec::new();
@@ -271,6 +280,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         let of_one_tensor = likelihood == Likelihood::Convention && !exchanged && !turns;
         let most = if likelihood == Likelihood::WholeArithmetic { WHOLE } else { 1.0 };
         if !of_one_tensor && shares.values().any(|share| share.is_none_or(|share| share > most)) {
+            continue;
+        }
+        if likelihood.is_rounding() && !rounded.looks_like(stages) {
             continue;
         }
         let allowed = match likelihood {

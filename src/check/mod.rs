@@ -293,10 +293,13 @@ fn check_outputs<R: Read + Seek + Send>(
         for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
             let survey = surveys.as_ref().map(|surveys| &surveys[i]);
             let truth = truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
-            let is_off =
-                |truth| diagnosis::is_off_everywhere((&problem, &promise.contract), &outputs[i], truth);
-            let is_off_everywhere = || truth.is_none_or(is_off);
-            let shown = (&named[..], survey, &is_off_everywhere as &dyn Fn() -> bool);
+            let solved = diagnosis::Solved {
+                problem: &problem,
+                contract: &promise.contract,
+                output: &outputs[i],
+                truth,
+            };
+            let shown = (&named[..], survey, &solved as &dyn meant::Rounded);
             meant::name_what_was_meant(recording, (stages, turn), shown, output, case)?;
         }
         if turn == meant::Turn::First {

@@ -33,6 +33,7 @@ pub mod faults;
 pub mod gradient;
 pub mod invariants;
 pub mod lanes;
+pub mod lean;
 pub mod lifting;
 pub mod lost_digits;
 pub mod model;

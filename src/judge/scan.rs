@@ -1,12 +1,13 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
 use super::budget::{self, Bounds, Budget};
+use super::lean::Lean;
 use super::quick::QuickTally;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, Tally, worst};
 use crate::formula::Form;
 use crate::problem::stretch::{Inputs, Outline};
-use crate::problem::{Problem, Weights};
+use crate::problem::{Problem, Stages, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
 use crate::results::explained::worst_tensor;
@@ -220,6 +221,20 @@ pub fn absorb(case: &mut CaseResult, others: Named<TensorResult>) {
         tensor.worst_case_ratio = tensor.worst_case_ratio.max(other.worst_case_ratio);
         tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
         tensor.max_ulp = tensor.max_ulp.max(other.max_ulp);
+    }
+    summarize(case);
+}
+
+/// Fails tensors of a case whose elements are within their bounds, and whose errors together are no roundings of these stages. Of
+/// several findings the one of most elements is said.
+pub fn add_leaning(case: &mut CaseResult, leaning: &[(TensorName, Lean)], stages: Stages) {
+    for (name, tensor) in case.tensors.iter_mut() {
+        let of_tensor = leaning.iter().filter(|(leaning, _)| Some(*leaning) == name.output());
+        let Some((_, lean)) = of_tensor.max_by_key(|(_, lean)| lean.elements) else { continue };
+        if tensor.verdict == Verdict::Pass {
+            (tensor.verdict, tensor.reason) = (Verdict::Fail, lean.reason(stages));
+            tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
+        }
     }
     summarize(case);
 }

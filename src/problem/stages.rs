@@ -172,6 +172,30 @@ impl Stages {
         Stages { log_space: Some(log_space), ..self }
     }
 
+    /// The same with every stage, softplus and products of Ā as in f32: what is left are φ-functions.
+    pub fn in_f32(self) -> Self {
+        Stages { naive_phi: self.naive_phi, ..Stages::NONE }
+    }
+
+    /// The largest unit of a stage.
+    pub fn unit(self) -> f64 {
+        Stage::ALL.into_iter().map(|stage| self.rounding(stage).unit).fold(0.0, f64::max)
+    }
+
+    /// Bits of a stage's numbers, the first one among them; none where it is in f32.
+    pub fn bits(self, stage: Stage) -> Option<u8> {
+        match self.types[stage as usize] {
+            StageType::F32 => None,
+            StageType::Bf16 => Some(8),
+            StageType::F16 | StageType::Tf32 => Some(11),
+        }
+    }
+
+    /// Whether bits of a stage may be cut off where others round: by tensor cores.
+    pub fn cuts(self, stage: Stage) -> bool {
+        self.types[stage as usize] == StageType::Tf32
+    }
+
     pub fn rounding(self, stage: Stage) -> Rounding {
         match self.types[stage as usize] {
             StageType::F32 => Rounding::NONE,

@@ -373,6 +373,11 @@ impl ChannelBudget<'_> {
         self.bounds(repeats)
     }
 
+    /// What is not taken as random of what is judged by: D, and skip, gate and store.
+    pub fn systematic(&self) -> Named<Bounds> {
+        self.bounds(0.0)
+    }
+
     fn bounds(&self, repeats: f64) -> Named<Bounds> {
         let mut all: Named<Bounds> =
             TensorName::ALL.map(|name| (name, Bounds::default())).into_iter().collect();
