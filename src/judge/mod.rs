@@ -50,3 +50,4 @@ pub mod step;
 pub mod sums;
 pub mod ulp;
 pub mod verdict;
+pub mod where_it_fails;

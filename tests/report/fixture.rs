@@ -102,6 +102,7 @@ pub fn tensor(name: &str, ratio: f64) -> TensorResult {
         worst: Some(worst(name, ratio)),
         max_ulp: ratio * 4.2,
         rel_l2: ratio * 1e-7,
+        wrong: Vec::new(),
         diagnosis: Vec::new(),
     }
 }
