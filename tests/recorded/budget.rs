@@ -64,8 +64,8 @@ const NOISE: Change = |problem| {
 
 #[rstest]
 #[case::of_a_model(NO_BIAS)]
-#[case::of_two(|problem| { NO_BIAS(problem); NO_SKIP(problem) })]
-#[case::of_a_number(|problem| problem.c.iter_mut().for_each(|c| *c *= 1.3))]
+#[case::of_two(|problem: &mut Problem| { NO_BIAS(problem); NO_SKIP(problem) })]
+#[case::of_a_number(|problem: &mut Problem| problem.c.iter_mut().for_each(|c| *c *= 1.3))]
 #[case::of_nothing(NOISE)]
 fn a_search_that_ends_early_names_what_a_whole_one_does_or_nothing(#[case] change: Change) {
     let recording = recorded(&[("a", change)]);
@@ -119,16 +119,16 @@ impl Searches for Vec<CaseResult> {
 
 /// An output that is spoilt at some (item, channel, position), and what is said of that.
 #[rstest]
-#[case(f32::NAN, |at| at[0] == 1 && at[1] % 2 == 1 && at[2] >= 16,
+#[case(f32::NAN, |at: [usize; 3]| at[0] == 1 && at[1] % 2 == 1 && at[2] >= 16,
     &["out: 64 of 512 elements are NaN, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on"])]
-#[case(1e6, |_| true, &["out: all 512 elements fail, the first at [0, 0, 0]: all items, all channels, all positions"])]
-#[case(0.0, |at| at[2] < 5,
+#[case(1e6, |_: [usize; 3]| true, &["out: all 512 elements fail, the first at [0, 0, 0]: all items, all channels, all positions"])]
+#[case(0.0, |at: [usize; 3]| at[2] < 5,
     &["out: 80 of 512 elements are 0, the first at [0, 0, 0]: all items, all channels, positions up to 4"])]
-#[case(f32::INFINITY, |at| at[1] != 3 && (8..12).contains(&at[2]),
+#[case(f32::INFINITY, |at: [usize; 3]| at[1] != 3 && (8..12).contains(&at[2]),
     &["out: 56 of 512 elements are infinite, the first at [0, 0, 8]: all items, all channels but 3, positions 8 to 11"])]
-#[case(1e6, |at| at[0] == 0 && [1, 4, 6].contains(&at[1]) && at[2] % 8 == 5,
+#[case(1e6, |at: [usize; 3]| at[0] == 0 && [1, 4, 6].contains(&at[1]) && at[2] % 8 == 5,
     &["out: 12 of 512 elements fail, the first at [0, 1, 5]: item 0, channels 1, 4 and 6, each position 5 + 8k"])]
-#[case(1e6, |at| [0, 1, 3, 7, 12].contains(&at[2]) && at[1] % 2 == 0,
+#[case(1e6, |at: [usize; 3]| [0, 1, 3, 7, 12].contains(&at[2]) && at[1] % 2 == 0,
     &["out: 40 of 512 elements fail, the first at [0, 0, 0]: all items, even channels, 5 of 32 positions"])]
 fn a_failure_says_where_it_is(
     #[case] value: f32,

@@ -138,6 +138,7 @@ pub fn case(
         max_ulp: ratio * 4.2,
         rel_l2: ratio * 1e-7,
         diagnosis: Vec::new(),
+        search: None,
         tensors: [
             (TensorName::Out.into(), tensor("out", ratio)),
             (TensorName::LastState.into(), tensor("last_state", ratio / 2.0)),
