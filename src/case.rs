@@ -15,7 +15,7 @@ use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
 use crate::promise::{KernelError, Promise};
-use crate::results::{CaseResult, PairwiseMatrix, Relative, TensorResult, Verdict};
+use crate::results::{CaseResult, Diagnosis, PairwiseMatrix, Relative, TensorResult, Verdict};
 use crate::tensor::{ComputedName, GradientName, Gradients, Named, TensorName, Tensors};
 use crate::truth::{self, TruthError};
 
@@ -79,30 +79,25 @@ pub struct JudgedGradients {
     pub known: Option<CertifiedGradients>,
 }
 
-/// Adds what explains those gradients of a judged backward pass that fail.
+/// What explains those gradients of a judged backward pass that fail.
 pub fn diagnose_gradients(
     pass: Pass,
     got: &Gradients<f32>,
-    tensors: &mut Named<TensorResult, GradientName>,
+    failing: &[GradientName],
     work: &Work,
-) {
-    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
-    let failing: Vec<GradientName> =
-        tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
+) -> Named<Vec<Diagnosis>, GradientName> {
     let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
     if failing.is_empty() || elements > DIAGNOSED {
-        return;
+        return Named::default();
     }
     let Pass { form, problem, given, .. } = pass;
     let GradientBudget { tensors: bounds, .. } = budget::gradient::bounds(pass);
     let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
     let got = widened(got);
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
-    let case =
-        faults::gradient::Case { form: *form, problem, given, got: &got, want: &want, bounds: &bounds, work };
-    for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
-        tensors[name].diagnosis = diagnosis;
-    }
+    let (got, want, bounds) = (&got, &want, &bounds);
+    let case = faults::gradient::Case { form: *form, problem, given, got, want, bounds, work };
+    faults::gradient::diagnose(&case, failing)
 }
 
 /// The same numbers in f64.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::check::Options;
 use crate::check::files::{Files, Run};
+use crate::judge::diagnose::Budget;
 #[cfg(feature = "kernels")]
 use crate::kernel::foreign::{ForeignBackend, Header};
 #[cfg(feature = "kernels")]
@@ -24,7 +25,8 @@ pub fn recording(path: impl AsRef<Path>) -> Results {
     let name = path.to_string_lossy().into_owned();
     let run = Run { path: path.to_owned(), argument: name.clone(), name };
     let command = format!("holdfast check {}", path.display());
-    let checked = Files::open(vec![run], Options::EVERYTHING, command, None);
+    let options = Options { diagnosis: Budget::USUAL, ..Options::EVERYTHING };
+    let checked = Files::open(vec![run], options, command, None);
     let checked = checked.and_then(|files| files.check(&|| {}));
     checked.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -41,7 +43,9 @@ pub fn header(path: impl AsRef<Path>) -> Results {
     let regimes = regime::find("short").into_iter().collect();
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
     let rerun = format!(" --header {}", path.as_ref().display());
-    verify(&Request { filter, rerun, sensitivity: false, ..Request::everything(1) }, &backend, &|| {})
+    let diagnosis = Budget::USUAL;
+    let request = Request { filter, rerun, diagnosis, sensitivity: false, ..Request::everything(1) };
+    verify(&request, &backend, &|| {})
 }
 
 /// Panics with the whole finding unless every verdict passes.

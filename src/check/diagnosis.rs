@@ -1,7 +1,6 @@
 //! The diagnosis of failed recorded cases: on the worst of the judged channels only, since a recorded run may be large
 //! and every fault model is computed over what it is compared with.
 
-use super::Truths;
 use super::meant::Rounded;
 use crate::formula::Form;
 use crate::judge::budget;
@@ -10,15 +9,11 @@ use crate::judge::lean;
 use crate::problem::recorded::RecordedOutput;
 use crate::problem::{Problem, Stages};
 use crate::promise::{Contract, Promise};
-use crate::results::{CaseResult, Diagnosis, Verdict, explained};
+use crate::results::{CaseResult, Diagnosis, explained};
 use crate::tensor::{Named, TensorName};
 use crate::truth::scan::ScanTruth;
 
-/// Positions × states that all models together are computed for, over all failed cases of a run, before the next
-/// case goes without a diagnosis: some ten seconds on two cores.
-const WORK: usize = 2_000_000;
-
-/// The same for one case, unless its worst channel alone is longer.
+/// Positions × states that each model is computed for, unless the worst channel alone is longer.
 const CASE: usize = 100_000;
 
 /// What explains the failing tensors of a case.
@@ -32,39 +27,32 @@ pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
 /// What is wrong in fewer than one of so many channels is no other formula.
 const WIDESPREAD: usize = 4;
 
-/// Fills in the diagnosis of what fails and has none, `outputs` and `cases` being in the same order. What looks for another
-/// formula looks where one may be: in cases of which a quarter of the judged channels fail.
-pub fn fill(
-    problem: &mut Problem,
-    (outputs, truths): (&[RecordedOutput], &Truths),
-    contract: &Contract,
+/// Names what explains a case's failing tensors that have no diagnosis, unless the work ends before that is known. What looks for
+/// another formula looks where one may be: in cases of which a quarter of the judged channels fail.
+pub fn of_case(
+    (problem, contract): (&mut Problem, &Contract),
+    output: &RecordedOutput,
+    truth: &ScanTruth<Form>,
     (explains, of_formulas, work): (Explains, bool, &Work),
-    cases: &mut [CaseResult],
+    case: &mut CaseResult,
 ) {
     let judged = problem.judged_channels.clone();
-    if judged.is_empty() {
+    let mut failing = explained::failing_outputs(case);
+    failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
+    if judged.is_empty() || !case.reason.is_empty() || failing.is_empty() || work.is_over() {
         return;
     }
     let channel = problem.shape.seqlen.saturating_mul(problem.shape.dstate);
-    let mut left = WORK;
-    for (output, case) in outputs.iter().zip(cases) {
-        let Some(Ok(truth)) = truths.get(&case.method) else { continue };
-        let count = (CASE / channel.max(1)).clamp(1, judged.len());
-        let takes = channel.saturating_mul(count);
-        let mut failing = explained::failing_outputs(case);
-        failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
-        if case.verdict != Verdict::Fail || !case.reason.is_empty() || failing.is_empty() || takes > left {
-            continue;
-        }
-        let (rows, beyond) = worst_rows((problem, contract), output, truth, count);
-        if of_formulas && WIDESPREAD * beyond < judged.len() {
-            continue;
-        }
-        left -= takes;
-        problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-        let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, (explains, work));
+    let count = (CASE / channel.max(1)).clamp(1, judged.len());
+    let (rows, beyond) = worst_rows((problem, contract), output, truth, count);
+    if of_formulas && WIDESPREAD * beyond < judged.len() {
+        return;
+    }
+    problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
+    let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, (explains, work));
+    problem.judged_channels = judged;
+    if !work.is_cut() {
         explained::diagnosed(case, diagnoses);
-        problem.judged_channels.clone_from(&judged);
     }
 }
 

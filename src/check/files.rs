@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::on_device::DeviceJudge;
-use super::{Checked, Options, Reason, affordable, device, head, memory, methods};
+use super::{Checked, Options, Reason, Searching, Solved, affordable, device, head, memory, methods};
+use crate::judge::diagnose::{Budget, Searches};
 use crate::parts::{Divisible, PartError};
 use crate::problem::recorded::{Layout, RecordError, Recording};
-use crate::results::Results;
 use crate::results::explained::Explanations;
 use crate::results::whole::{Found, Whole};
+use crate::results::{CaseResult, Results, Verdict};
 use crate::tensor_file::{TensorFileError, shown};
 
 /// What is wrong with a recorded run: bad input.
@@ -44,6 +45,10 @@ pub struct Files {
     /// What computes the quick route in place of the CPU.
     judge: RefCell<Option<DeviceJudge>>,
 }
+
+/// Runs that fail, by their place, and what is known of their outputs.
+#[derive(Default)]
+pub struct Failing(Vec<(usize, Option<Solved>)>);
 
 struct About {
     device: String,
@@ -84,30 +89,83 @@ impl Files {
         self.about.iter().map(|about| about.channels).sum()
     }
 
-    /// Judges all of them, one after another; `advance` is told of each channel of each output.
+    /// Judges all of them, and looks for why some fail.
+    ///
+    /// # Errors
+    /// Those of [`Files::judge`] and [`Files::explain`].
+    pub fn check(&self, advance: &(dyn Fn() + Sync)) -> Result<Results, FileError> {
+        let (mut results, failing) = self.judge(advance)?;
+        self.explain(failing, &mut results, (self.options.diagnosis.begin(), &|| {}))?;
+        Ok(results)
+    }
+
+    /// Judges all of them, one after another; `advance` is told of each channel of each output. What is known of those that fail
+    /// comes with the verdicts.
     ///
     /// # Errors
     /// The first file with numbers that are not what it claims.
-    pub fn check(&self, advance: &(dyn Fn() + Sync)) -> Result<Results, FileError> {
-        let mut whole = Whole::new(false);
+    pub fn judge(&self, advance: &(dyn Fn() + Sync)) -> Result<(Results, Failing), FileError> {
+        let (mut whole, mut failing) = (Whole::new(false), Vec::new());
         for place in 0..self.runs.len() {
-            whole.add(place, self.options.seed, self.check_one(place, advance)?.found());
+            let (checked, solved) = self.judge_one(place, advance)?;
+            if checked.cases.iter().any(|case| case.verdict == Verdict::Fail) {
+                failing.push((place, solved));
+            }
+            whole.add(place, self.options.seed, checked.found());
         }
-        Ok(whole.results(self.head()))
+        Ok((whole.results(self.head()), Failing(failing)))
     }
 
-    fn check_one(&self, place: usize, advance: &(dyn Fn() + Sync)) -> Result<Checked, FileError> {
+    /// Looks for why cases fail, and adds what it finds. `told` is called after each of them.
+    ///
+    /// # Errors
+    /// A file that is no longer what it was.
+    pub fn explain(
+        &self,
+        Failing(failing): Failing,
+        results: &mut Results,
+        (searches, told): (Searches, &dyn Fn()),
+    ) -> Result<(), FileError> {
+        let searching = &mut Searching::new(searches, &self.options, told);
+        for (place, solved) in failing {
+            let run = &self.runs[place];
+            let first = results.cases.iter().position(|case| case.regime == run.name).unwrap_or_default();
+            let of_run = results.cases[first..].chunk_by_mut(|a, b| a.regime == b.regime).next();
+            self.explain_one(place, solved.as_ref(), of_run.unwrap_or_default(), searching)?;
+        }
+        Ok(())
+    }
+
+    fn judge_one(
+        &self,
+        place: usize,
+        advance: &(dyn Fn() + Sync),
+    ) -> Result<(Checked, Option<Solved>), FileError> {
         let run = &self.runs[place];
-        let checked = Recording::open(&run.path).map_err(Reason::from).and_then(|recording| {
+        let judged = Recording::open(&run.path).map_err(Reason::from).and_then(|recording| {
             let names = (run.name.as_str(), run.argument.as_str());
-            super::check_with(self.judge.borrow_mut().as_mut(), names, &recording, &self.options, advance)
+            super::judge_with(self.judge.borrow_mut().as_mut(), names, &recording, &self.options, advance)
         });
-        checked.map_err(|source| wrong(run, source))
+        judged.map_err(|source| wrong(run, source))
+    }
+
+    fn explain_one(
+        &self,
+        place: usize,
+        solved: Option<&Solved>,
+        cases: &mut [CaseResult],
+        searching: &mut Searching,
+    ) -> Result<(), FileError> {
+        let run = &self.runs[place];
+        let recording = Recording::open(&run.path).map_err(Reason::from);
+        let explained = recording
+            .and_then(|recording| super::explain(&recording, &self.options, solved, cases, searching));
+        explained.map_err(|source| wrong(run, source))
     }
 
     fn head(&self) -> Results {
         let devices = self.about.iter().map(|about| about.device.as_str());
-        head(devices, !self.options.diagnoses, self.options.seed, self.command.clone())
+        head(devices, self.options.diagnosis == Budget::Off, self.options.seed, self.command.clone())
     }
 
     /// As what can be done in parts.
@@ -194,9 +252,16 @@ impl Divisible for Divided<'_> {
         units: &[usize],
         found: &(dyn Fn(usize, Found) -> Result<(), PartError> + Sync),
     ) -> Result<(), PartError> {
+        let searching =
+            &mut Searching::new(self.files.options.diagnosis.begin(), &self.files.options, &|| {});
+        let check_one = |unit, searching: &mut Searching| {
+            let (mut checked, solved) = self.files.judge_one(unit, &|| {})?;
+            self.files.explain_one(unit, solved.as_ref(), &mut checked.cases, searching)?;
+            Ok(checked.found())
+        };
         units.iter().try_for_each(|&unit| {
-            let checked = self.files.check_one(unit, &|| {});
-            found(unit, checked.map_err(|error| PartError::Unit(error.into()))?.found())
+            let checked = check_one(unit, searching);
+            found(unit, checked.map_err(|error: FileError| PartError::Unit(error.into()))?)
         })
     }
 

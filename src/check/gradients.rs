@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::{BACKEND, Options, Reason, TooLarge};
+use super::{BACKEND, Reason, Searching, TooLarge};
 use crate::case;
 use crate::formula::ReadsNow;
 use crate::judge::budget::gradient::Pass;
-use crate::judge::diagnose::Work;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
 use crate::problem::{Shape, Stages};
 use crate::promise::Promise;
-use crate::results::{BACKWARD, CaseResult, PairwiseMatrix, Verdict};
+use crate::results::{BACKWARD, CaseResult, PairwiseMatrix, Verdict, explained};
 use crate::tensor::Gradients;
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
@@ -32,13 +31,12 @@ pub struct CheckedGradients {
 }
 
 /// The verdict on each backward pass, and how far apart those of one label are. `place` is where a case stands, but for its id.
-/// Failures are explained where that is asked for.
 ///
 /// # Errors
 /// [`TooLarge`] for channels that do not fit into memory; numbers that are not what the run claims.
 pub fn check<R: Read + Seek + Send>(
     recording: &Recording<R>,
-    (stages, options): (Stages, &Options),
+    stages: Stages,
     place: &Place,
     advance: &(dyn Fn() + Sync),
 ) -> Result<CheckedGradients, Reason> {
@@ -70,15 +68,7 @@ pub fn check<R: Read + Seek + Send>(
         let alike: Vec<_> = passes.iter().filter(|(other, _)| other.label == name.label).collect();
         let fits = alike.iter().map(|(_, got)| size(got)).sum::<usize>() <= COMPARED;
         checked.not_compared |= alike.len() > 1 && !fits;
-        let mut judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
-        if options.diagnoses {
-            case::diagnose_gradients(
-                pass,
-                got,
-                &mut judged.tensors,
-                &Work::for_names(options.causes.iter().cloned()),
-            );
-        }
+        let judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
         if let Some(known) = &judged.known {
             let outputs = case::outputs_of_gradients(form, Some(got), &judged.tensors, known);
             groups.entry(&name.label).or_default().push(outputs);
@@ -92,6 +82,30 @@ pub fn check<R: Read + Seek + Send>(
         checked.pairwise.extend(compared.gradients(passes).into_iter().flatten());
     }
     Ok(checked)
+}
+
+/// Explains the passes that fail, which are in their order.
+///
+/// # Errors
+/// What cannot be read.
+pub fn explain<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    stages: Stages,
+    cases: &mut [CaseResult],
+    searching: &mut Searching,
+) -> Result<(), Reason> {
+    let Some(RecordedBackward { problem, given, passes }) = recording.read_backward()? else { return Ok(()) };
+    let contract = Promise::recorded(stages).contract;
+    for ((name, got), case) in passes.iter().zip(cases) {
+        let Ok(form) = ReadsNow::try_from(name.form) else { continue };
+        let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
+        searching.case(case, &mut |case, work| {
+            let failing = explained::failing_gradients(case);
+            explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// Whether the threads' channels fit into memory together.

@@ -9,6 +9,7 @@ use super::every::{self, Survey};
 use super::initial_state;
 use crate::formula::{Form, Transition};
 use crate::judge::budget::ChannelBudget;
+use crate::judge::diagnose::Work;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
@@ -201,7 +202,7 @@ pub trait Rounded {
 /// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
-    (stages, turn): (Stages, Turn),
+    (stages, turn, work): (Stages, Turn, &Work),
     (rows, survey, rounded): (&[usize], Option<&Survey>, &dyn Rounded),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
@@ -210,7 +211,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         .into_iter()
         .filter(|name| case.tensors[*name].diagnosis.is_empty())
         .collect();
-    if case.verdict != Verdict::Fail || unexplained.is_empty() {
+    if case.verdict != Verdict::Fail || unexplained.is_empty() || work.is_over() {
         return Ok(());
     }
     // What explains another tensor of the run is no rounding: then looser bounds would only hide what it does to this one.
@@ -240,6 +241,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         if !meant.is_looser {
             explained.clear();
         }
+        if work.is_over() {
+            return Ok(());
+        }
         let is_open = |tensor: &TensorName| !unlikely(tensor) && !explained.contains(tensor);
         let open: Vec<TensorName> = unexplained.iter().copied().filter(is_open).collect();
         if open.is_empty() || has_cause && likelihood.is_rounding() {
@@ -255,6 +259,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         let contract = Promise::recorded(stages).contract;
         // Of each tensor the largest share of a bound, where all of it is within its bounds.
         let of_row = |row: &usize| -> Result<Named<Option<f64>>, RecordError> {
+            if work.is_over() {
+                return Ok(Named::default());
+            }
             let tallies = every::judge_as((recording, tensors), &inputs, (form, &contract), *row)?;
             Ok(tallies.map(|_, tally| (tally.passed == tally.elements()).then_some(tally.share)))
         };
@@ -266,13 +273,16 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         };
         // Nearly all are refuted by a row that fails.
         let mut shares = of_row(&failing)?;
-        if open.iter().any(|tensor| shares[*tensor].is_some()) {
+        if open.iter().any(|tensor| shares.get(*tensor).is_some_and(Option::is_some)) {
             if meant.shows_everywhere && !fails_everywhere {
                 continue;
             }
             let others = rows.par_iter().map(of_row);
             let others = others.try_reduce_with(|one, other| Ok(both(one, other)));
             shares = both(shares.clone(), others.transpose()?.unwrap_or(shares));
+        }
+        if work.is_over() {
+            return Ok(());
         }
         // What states one thing of one tensor may leave the other to another fault. The rest has to fit everything.
         // Another direction shows in both: alone, a last state may be that of one for many reasons.
@@ -303,7 +313,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         }
     }
     if turn == Turn::First && unexplained.iter().all(|tensor| found.get(*tensor).is_none()) {
-        let fitted = initial_states(recording, (name.form, tensors), &contract, &failing_rows)?;
+        let fitted = initial_states(recording, (name.form, tensors), &contract, (&failing_rows, work))?;
         if let Some((channels, shares)) = fitted {
             let what = format!(
                 "it starts from a state that is not recorded: with one of its own each of {channels} channels is within its \
@@ -319,6 +329,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
                 );
             }
         }
+    }
+    if work.is_cut() {
+        return Ok(());
     }
     let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
         known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
@@ -342,11 +355,14 @@ fn initial_states<R: Read + Seek + Send>(
     recording: &Recording<R>,
     output: (Form, &Named<String>),
     contract: &Contract,
-    rows: &[usize],
+    (rows, work): (&[usize], &Work),
 ) -> Result<Option<(usize, Named<f64>)>, RecordError> {
     let mut most: Option<Named<f64>> = None;
     let tried = &rows[..rows.len().min(STARTED)];
     for &row in tried {
+        if work.is_over() {
+            return Ok(None);
+        }
         let Some(shares) = initial_state::fit(recording, output, contract, row)? else { return Ok(None) };
         most = Some(match most {
             Some(most) => most.map(|name, share| share.max(shares[name])),

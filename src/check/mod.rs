@@ -3,6 +3,7 @@
 
 mod diagnosis;
 mod every;
+mod explain;
 pub mod files;
 pub mod gradients;
 mod hints;
@@ -18,14 +19,16 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use self::every::Survey;
+pub use self::explain::{Searching, Solved, explain};
 use self::memory::TooLarge;
 use self::on_device::{DeviceJudge, DeviceJudgeError, Shares};
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
-use crate::judge::diagnose::{Work, identify};
+use crate::judge::diagnose::Budget;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
+use crate::judge::where_it_fails;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Layout, Overview, RecordError, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
@@ -55,16 +58,16 @@ pub struct Options {
     pub seed: u64,
     /// The arithmetic, in place of what a file states.
     pub stages: Option<Stages>,
-    /// Whether to say why what fails does: most of the time where something fails.
-    pub diagnoses: bool,
+    /// How long to look for why what fails does.
+    pub diagnosis: Budget,
     /// Where there are some, failures are asked whether changes of these names explain them, and others are not looked for.
     pub causes: Vec<String>,
 }
 
 impl Options {
-    /// Every channel, as the file states it.
+    /// Every channel, as the file states it, and each failure searched to the end.
     pub const EVERYTHING: Options =
-        Options { channels: None, seed: 1, stages: None, diagnoses: true, causes: Vec::new() };
+        Options { channels: None, seed: 1, stages: None, diagnosis: Budget::Thorough, causes: Vec::new() };
 }
 
 /// One file's verdicts.
@@ -73,7 +76,7 @@ pub struct Checked {
     pub note: RegimeNote,
     /// Whether only some of its channels were judged.
     pub sampled: bool,
-    /// Whether nothing was to be said of failures but that they are ([`Options::diagnoses`]).
+    /// Whether nothing was to be said of failures but that they are ([`Budget::Off`]).
     pub undiagnosed: bool,
     /// What the file says of itself.
     pub device: String,
@@ -147,17 +150,40 @@ pub fn check_with<R: Read + Seek + Send>(
     options: &Options,
     advance: &(dyn Fn() + Sync),
 ) -> Result<Checked, Reason> {
+    let (mut checked, solved) = judge_with(judge, (name, argument), recording, options, advance)?;
+    let searching = &mut Searching::new(options.diagnosis.begin(), options, &|| {});
+    explain(recording, options, solved.as_ref(), &mut checked.cases, searching)?;
+    Ok(checked)
+}
+
+/// The verdicts alone, and what is known of outputs, with which [`explain()`] says why some fail.
+///
+/// # Errors
+/// Those of [`check_with`].
+pub fn judge_with<R: Read + Seek + Send>(
+    judge: Option<&mut DeviceJudge>,
+    (name, argument): (&str, &str),
+    recording: &Recording<R>,
+    options: &Options,
+    advance: &(dyn Fn() + Sync),
+) -> Result<(Checked, Option<Solved>), Reason> {
     let layout = recording.layout();
-    let mut checked = match layout.outputs.is_empty() {
-        false => check_outputs(judge, (name, argument), recording, options, advance)?,
-        true => Checked {
-            note: RegimeNote { name: name.to_owned(), why: described(layout), ordinary: true },
-            sampled: false,
-            undiagnosed: !options.diagnoses,
-            device: device(&recording.provenance()),
-            cases: Vec::new(),
-            pairwise: Vec::new(),
-        },
+    let (mut checked, solved) = match layout.outputs.is_empty() {
+        false => {
+            let (checked, solved) = check_outputs(judge, (name, argument), recording, options, advance)?;
+            (checked, Some(solved))
+        }
+        true => {
+            let checked = Checked {
+                note: RegimeNote { name: name.to_owned(), why: described(layout), ordinary: true },
+                sampled: false,
+                undiagnosed: options.diagnosis == Budget::Off,
+                device: device(&recording.provenance()),
+                cases: Vec::new(),
+                pairwise: Vec::new(),
+            };
+            (checked, None)
+        }
     };
     if !layout.gradients.is_empty() {
         let stated = options.stages.map_or(String::new(), |stages| format!(" --arithmetic '{stages}'"));
@@ -169,7 +195,7 @@ pub fn check_with<R: Read + Seek + Send>(
             rerun: format!("holdfast check {argument}{stated} --seed {}", options.seed),
         };
         let stages = options.stages.unwrap_or(layout.stages);
-        let gradients = gradients::check(recording, (stages, options), &place, advance)?;
+        let gradients = gradients::check(recording, stages, &place, advance)?;
         checked.cases.extend(gradients.cases);
         checked.pairwise.extend(gradients.pairwise);
         checked.note.why.push_str("; every element of its gradients judged");
@@ -177,7 +203,7 @@ pub fn check_with<R: Read + Seek + Send>(
             checked.note.why.push_str(", which are too many to be compared between methods");
         }
     }
-    Ok(checked)
+    Ok((checked, solved))
 }
 
 /// What a run is, in a few words.
@@ -191,7 +217,7 @@ fn check_outputs<R: Read + Seek + Send>(
     recording: &Recording<R>,
     options: &Options,
     advance: &(dyn Fn() + Sync),
-) -> Result<Checked, Reason> {
+) -> Result<(Checked, Solved), Reason> {
     let layout = recording.layout();
     let stages = options.stages.unwrap_or(layout.stages);
     let promise = Promise::recorded(stages);
@@ -228,7 +254,7 @@ fn check_outputs<R: Read + Seek + Send>(
         Some(surveys) => every::choose(surveys, count, draw),
         None => every::chosen(all, count, overview.broken.iter().copied(), draw),
     };
-    let RecordedRun { mut problem, outputs } = recording.read(&rows)?;
+    let RecordedRun { problem, outputs } = recording.read(&rows)?;
     let truths = truths(&problem, &methods);
     let mut asked = options.channels.map_or(String::new(), |_| format!(" --channels {count}"));
     asked.extend(options.stages.map(|stages| format!(" --arithmetic '{stages}'")));
@@ -256,12 +282,6 @@ fn check_outputs<R: Read + Seek + Send>(
         }
         cases.push(case);
     }
-    let recorded_outputs = (&outputs[..], &truths);
-    let work = &Work::for_names(options.causes.iter().cloned());
-    if options.diagnoses {
-        let by_models = (diagnosis::by_models as diagnosis::Explains, false, work);
-        diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, by_models, &mut cases);
-    }
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
         case::Compared { problem: &problem, source: BACKEND, regime: name, id: &id }.outputs(&outputs)
@@ -269,7 +289,7 @@ fn check_outputs<R: Read + Seek + Send>(
     let pairwise = groups.into_iter().flat_map(matrices);
     let pairwise = pairwise.filter(|m| !m.pairs.is_empty()).collect();
     let named = if surveys.is_some() { (0..all).collect() } else { rows.clone() };
-    let mut certified = rows;
+    let mut certified = rows.clone();
     if surveys.is_none() {
         (0..all * outputs.len()).for_each(|_| advance());
     }
@@ -286,30 +306,9 @@ fn check_outputs<R: Read + Seek + Send>(
         for (survey, case) in surveys.iter().zip(&mut cases) {
             let [known, others] = every::split(survey, &certified);
             scan::add_quick(case, recording, &known, &others)?;
-        }
-    }
-    let turns = [meant::Turn::First, meant::Turn::Last];
-    for turn in turns.into_iter().filter(|_| options.diagnoses) {
-        for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
-            let survey = surveys.as_ref().map(|surveys| &surveys[i]);
-            let truth = truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
-            let solved = diagnosis::Solved {
-                problem: &problem,
-                contract: &promise.contract,
-                output: &outputs[i],
-                truth,
-            };
-            let shown = (&named[..], survey, &solved as &dyn meant::Rounded);
-            meant::name_what_was_meant(recording, (stages, turn), shown, output, case)?;
-        }
-        if turn == meant::Turn::First {
-            diagnosis::fill(
-                &mut problem,
-                recorded_outputs,
-                &promise.contract,
-                (identify, true, work),
-                &mut cases,
-            );
+            for (name, tallies) in survey.iter() {
+                where_it_fails::add_channels(case, name, (layout.shape.batch, layout.shape.dim), tallies);
+            }
         }
     }
     let chosen = match (certified.len(), &surveys) {
@@ -339,7 +338,9 @@ fn check_outputs<R: Read + Seek + Send>(
     let note = RegimeNote { name: name.to_owned(), why, ordinary: true };
     let sampled = certified.len() < all && surveys.is_none();
     let device = device(&recording.provenance());
-    Ok(Checked { note, sampled, undiagnosed: !options.diagnoses, device, cases, pairwise })
+    let undiagnosed = options.diagnosis == Budget::Off;
+    let checked = Checked { note, sampled, undiagnosed, device, cases, pairwise };
+    Ok((checked, Solved { rows, truths, surveys, named }))
 }
 
 /// A recording's overview, and what a device says of it: the file is read for both at a time.

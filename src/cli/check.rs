@@ -12,12 +12,13 @@ use crate::check::Options;
 use crate::check::files::{Files, Run};
 use crate::check::on_device::DeviceJudge;
 use crate::formula::Form;
+use crate::judge::diagnose::Budget;
 use crate::kernel::cuda::CudaError;
 use crate::kernel::select::SelectError;
 use crate::parts::Part;
 use crate::problem::Stages;
 use crate::report;
-use crate::results::{RegimeNote, Results};
+use crate::results::{RegimeNote, Results, Verdict};
 use crate::tensor_file::shown;
 
 named! {
@@ -82,9 +83,10 @@ pub struct Args {
     /// What computes the quick route: cuda for the first visible GPU, auto for a GPU where there is one. Verdicts are the same
     #[arg(long, default_value = "cpu", value_parser = names::judge_on())]
     pub backend: JudgeOn,
-    /// Verdicts alone: why something fails is not looked for, which takes most of the time of a run that fails
-    #[arg(long)]
-    pub no_diagnosis: bool,
+    /// How long the cause of each failing case is looked for, and six times that in all; `thorough` for every case to the end,
+    /// `off` for verdicts alone
+    #[arg(long, value_name = "SECONDS|thorough|off", default_value_t = Budget::USUAL)]
+    pub diagnosis: Budget,
     /// Seed of what is drawn: the channels judged of a large run
     #[arg(long, value_name = "N", default_value_t = output::DEFAULT_SEED)]
     pub seed: u64,
@@ -115,7 +117,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         channels: args.channels.map(NonZeroUsize::get),
         seed: args.seed,
         stages: args.arithmetic,
-        diagnoses: !args.no_diagnosis,
+        diagnosis: args.diagnosis,
         causes: Vec::new(),
     };
     let files = Files::open(runs, options, command(args, &paths), device)?;
@@ -123,9 +125,18 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return partition::run(&files.divided()?, (part, folder), ("files", judged), show);
     }
     let bar = Progress::new(files.channels(), "channels", show);
-    let results = files.check(&|| bar.advance())?;
-    let took = bar.finish();
-    output::finish(&results, &args.output, out, &judged(&results), took, show)
+    let (mut results, failing) = files.judge(&|| bar.advance())?;
+    bar.finish();
+    let (places, failures) = ((&args.output, out), failures(&results));
+    let explain = |results: &mut Results, searches, told: &(dyn Fn() + Sync)| {
+        files.explain(failing, results, (searches, told))
+    };
+    let write = output::explained(&mut results, places, (args.diagnosis, failures), show, explain)?;
+    output::finish_by(write, &results, places, &judged(&results), bar.finish(), show)
+}
+
+fn failures(results: &Results) -> usize {
+    results.cases.iter().filter(|case| case.verdict == Verdict::Fail).count()
 }
 
 /// Which part of each run was judged: what the console says at its end.
@@ -159,7 +170,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
     words.extend(args.channels.map(|n| format!("--channels {n}")));
     words.extend(args.arithmetic.map(|stages| format!("--arithmetic '{stages}'")));
     words.extend((args.backend != JudgeOn::Cpu).then(|| format!("--backend {}", args.backend)));
-    words.extend(args.no_diagnosis.then(|| "--no-diagnosis".to_owned()));
+    words.extend(output::diagnosis_option(args.diagnosis));
     words.push(format!("--seed {}", args.seed));
     words.join(" ")
 }

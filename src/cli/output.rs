@@ -1,16 +1,17 @@
 //! What commands that judge have in common: where the report and the machine output go, the progress bar,
 //! and the way from results to text and exit status.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::show::Show;
 use super::verify::DEFAULT_REPORT;
 use super::{CliError, FAILED, Outcome, PASSED, github};
+use crate::judge::diagnose::{Budget, Searches};
 use crate::report;
 use crate::report::ReportError;
 use crate::report::console::{Detail, View};
@@ -61,6 +62,11 @@ pub struct NoFolder {
     option: &'static str,
     place: String,
     folder: String,
+}
+
+/// `--diagnosis`, where another than the usual one was asked for.
+pub fn diagnosis_option(diagnosis: Budget) -> Option<String> {
+    (diagnosis != Budget::USUAL).then(|| format!("--diagnosis {diagnosis}"))
 }
 
 /// Whether a file's name stands for standard output.
@@ -186,6 +192,51 @@ pub fn put_json(
     }
 }
 
+/// Writes a report into a folder.
+pub type WriteReport = fn(&Results, &Path) -> Result<report::WrittenReport, ReportError>;
+
+/// Writes all that was asked for. What is for standard output comes back, and the lines that say where the rest is.
+fn put(
+    results: &Results,
+    (args, directory): (&Args, Option<&Path>),
+    write: WriteReport,
+) -> Result<(Option<String>, String), CliError> {
+    if let Some(directory) = directory {
+        write(results, directory)?;
+    }
+    let json = put_json(args.json.as_deref(), || report::json::to_string(results))?;
+    if let Some(file) = &args.junit {
+        report::json::put(file, report::junit::to_string(results)?)?;
+    }
+    #[cfg(feature = "parquet")]
+    if let Some(file) = &args.parquet {
+        report::json::put(file, report::parquet::to_bytes(results)?)?;
+    }
+    Ok(json)
+}
+
+/// Has failing cases explained, so many, after their verdicts are said and stand in all files. What writes these comes back.
+///
+/// # Errors
+/// Those of `explain`; [`CliError::Report`] for what cannot be written.
+pub fn explained<E: Into<CliError>>(
+    results: &mut Results,
+    places: (&Args, Option<&Path>),
+    (diagnosis, failures): (Budget, usize),
+    show: Show,
+    explain: impl FnOnce(&mut Results, Searches, &(dyn Fn() + Sync)) -> Result<(), E>,
+) -> Result<WriteReport, CliError> {
+    if failures == 0 || diagnosis == Budget::Off {
+        return Ok(report::write);
+    }
+    put(results, places, report::write)?;
+    let searches = diagnosis.begin();
+    let looking = Looking::new(failures, searches, show);
+    explain(results, searches, &|| looking.advance()).map_err(|error| -> CliError { error.into() })?;
+    looking.bar.finish_and_clear();
+    Ok(report::write_again)
+}
+
 /// Writes all that was asked for; what the command comes to, with `notes` before its last line.
 ///
 /// # Errors
@@ -198,17 +249,22 @@ pub fn finish(
     took: Duration,
     show: Show,
 ) -> Result<Outcome, CliError> {
-    if let Some(directory) = directory {
-        report::write(results, directory)?;
-    }
-    let (json, written) = put_json(args.json.as_deref(), || report::json::to_string(results))?;
-    if let Some(file) = &args.junit {
-        report::json::put(file, report::junit::to_string(results)?)?;
-    }
-    #[cfg(feature = "parquet")]
-    if let Some(file) = &args.parquet {
-        report::json::put(file, report::parquet::to_bytes(results)?)?;
-    }
+    finish_by(report::write, results, (args, directory), notes, took, show)
+}
+
+/// [`finish`], where something else writes the report.
+///
+/// # Errors
+/// Those of [`finish`].
+pub fn finish_by(
+    write: WriteReport,
+    results: &Results,
+    (args, directory): (&Args, Option<&Path>),
+    notes: &str,
+    took: Duration,
+    show: Show,
+) -> Result<Outcome, CliError> {
+    let (json, written) = put(results, (args, directory), write)?;
     let notes = notes.to_owned() + &written;
     let Show { colour, detail } = show;
     let view = View { report: directory, notes: &notes, took: Some(took), colour, detail };
@@ -291,9 +347,66 @@ impl Progress {
         self.bar.length().unwrap_or(0)
     }
 
-    /// The end; how long it took.
+    /// The end; how long it took until now.
     pub fn finish(&self) -> Duration {
         self.bar.finish_and_clear();
         self.started.elapsed()
     }
+}
+
+/// How far the search for causes is, on standard error: a line before it, and then a bar where a person looks, otherwise a line
+/// every ten seconds.
+struct Looking {
+    bar: ProgressBar,
+    searches: Searches,
+    /// When the last line was written; none where there are none.
+    last_line: Option<Mutex<Instant>>,
+}
+
+impl Looking {
+    fn new(cases: usize, searches: Searches, show: Show) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::hidden());
+        let mut looking = Looking { bar, searches, last_line: None };
+        if show.detail == Detail::Quiet {
+            return looking;
+        }
+        let (count, most) = (report::text::count(cases, "case"), left(searches, cases as u64));
+        looking.say(&format!("FAIL: why is looked for in {count}{most} (--diagnosis off leaves it out)"));
+        if !std::io::stderr().is_terminal() {
+            looking.last_line = Some(Mutex::new(Instant::now()));
+            return looking;
+        }
+        let left = move |state: &ProgressState, f: &mut dyn std::fmt::Write| {
+            // What cannot be drawn is no reason to end.
+            let _ = f.write_str(&left(searches, state.len().unwrap_or(0).saturating_sub(state.pos())));
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} cases{left}") {
+            looking.bar.set_style(style.with_key("left", left));
+        }
+        looking.bar.set_draw_target(ProgressDrawTarget::stderr());
+        looking.bar.enable_steady_tick(Duration::from_secs(1));
+        looking
+    }
+
+    fn say(&self, line: &str) {
+        // What nobody can read is no reason to end.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+
+    fn advance(&self) {
+        self.bar.inc(1);
+        if let Some(Ok(mut last)) = self.last_line.as_ref().map(Mutex::try_lock)
+            && last.elapsed() >= LINES_AFTER
+        {
+            *last = Instant::now();
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+            self.say(&format!("{done}/{all} cases{}", left(self.searches, all.saturating_sub(done))));
+        }
+    }
+}
+
+/// How long the search in so many cases takes at most; nothing where it has no end but its own.
+fn left(searches: Searches, cases: u64) -> String {
+    let most = searches.at_most(usize::try_from(cases).unwrap_or(usize::MAX));
+    most.map_or(String::new(), |most| format!(", at most {}", report::text::duration(most)))
 }

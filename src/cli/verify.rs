@@ -8,6 +8,7 @@ use super::output::{self, Progress};
 use super::seeds::Seeds;
 use super::show::Show;
 use super::{CliError, Outcome, PASSED, names, partition, planted, rerun};
+use crate::judge::diagnose::Budget;
 use crate::kernel::Backend;
 use crate::kernel::foreign::Header;
 use crate::kernel::select::{self, Choice, SelectError};
@@ -18,9 +19,9 @@ use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
 use crate::promise::Tier;
 use crate::report;
-use crate::results::{HeaderInstantiation, HeaderNote, Results, seeds_text};
+use crate::results::{HeaderInstantiation, HeaderNote, Results, Verdict, explained, seeds_text};
 use crate::verify::part::Divided;
-use crate::verify::{Known, Passes, Plan, Request, verify_knowing};
+use crate::verify::{self, Known, Passes, Plan, Request};
 
 /// What takes the place of the lifted runs' line where a header is judged.
 const NOT_LIFTED: &str =
@@ -97,9 +98,10 @@ pub struct Args {
     /// Begin nothing more once something fails
     #[arg(long)]
     pub fail_fast: bool,
-    /// Verdicts alone: why something fails is not looked for, which takes most of the time of a run that fails in many places
-    #[arg(long)]
-    pub no_diagnosis: bool,
+    /// How long the cause of each failing case is looked for, and six times that in all; `thorough` to the end, `off` for
+    /// verdicts alone
+    #[arg(long, value_name = "SECONDS|thorough|off", default_value_t = Budget::USUAL)]
+    pub diagnosis: Budget,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = names::backend())]
     pub backend: Choice,
@@ -178,7 +180,7 @@ impl Args {
             more_seeds: seeds[1..].to_vec(),
             only: failed.map(|failed| failed.ids.clone()),
             fail_fast: self.fail_fast,
-            diagnoses: !self.no_diagnosis,
+            diagnosis: self.diagnosis,
             invariants_only: self.invariants_only,
             rerun: self
                 .header_option()
@@ -205,7 +207,7 @@ impl Args {
         words.extend(self.header_option());
         words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
         words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
-        words.extend(self.no_diagnosis.then(|| "--no-diagnosis".to_owned()));
+        words.extend(output::diagnosis_option(self.diagnosis));
         words.push(format!("--backend {}", self.backend.name()));
         words.extend(self.rerun_failed.is_none().then(|| format!("--seed {}", seeds_text(self.seeds.all()))));
         words.join(" ")
@@ -281,7 +283,7 @@ impl Args {
             || self.invariants_only
             || self.rerun_failed.is_some()
             || self.fail_fast
-            || self.no_diagnosis
+            || self.diagnosis == Budget::Off
             || self.pass.is_some_and(|pass| pass != Passes::Both)
             || self.tiers() != [Tier::default()]
             || !(self.methods.is_empty()
@@ -368,9 +370,9 @@ fn run_tier(args: &Args, tier: Tier, known: &Known, show: Show) -> Result<Outcom
         return partition::run(&divided, (part, folder), ("problems", |_: &Results| notes), show);
     }
     let bar = Progress::new(plan.len(), "problems", show);
-    let mut results = verify_knowing(known, &request, backend.as_ref(), &|| bar.advance());
+    let mut results = verify::judge(&plan, known, &|| bar.advance());
     let (done, all) = (bar.done(), bar.all());
-    let took = bar.finish();
+    bar.finish();
     results.header = header;
     let mut notes = output::backend_line(&results.backend, &why);
     if let Some(header) = &results.header {
@@ -387,5 +389,13 @@ fn run_tier(args: &Args, tier: Tier, known: &Known, show: Show) -> Result<Outcom
     if done < all {
         notes += &format!("stopped at the first failure (--fail-fast): {done} of {all} problems were run\n");
     }
-    output::finish(&results, &args.output, args.report_directory(), &notes, took, show)
+    let places = (&args.output, args.report_directory());
+    let sweep_fails = results.coefficients.iter().any(|sweep| sweep.verdict == Verdict::Fail);
+    let failures = explained::chosen(&results.cases).len().max(usize::from(sweep_fails));
+    let explain = |results: &mut Results, searches, told: &(dyn Fn() + Sync)| {
+        plan.explain(known, results, (searches, told)).apply(results);
+        Ok::<(), CliError>(())
+    };
+    let write = output::explained(&mut results, places, (args.diagnosis, failures), show, explain)?;
+    output::finish_by(write, &results, places, &notes, bar.finish(), show)
 }

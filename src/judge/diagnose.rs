@@ -24,6 +24,7 @@
 //!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
+mod budget;
 mod identify;
 pub mod sweep;
 mod work;
@@ -31,9 +32,9 @@ mod work;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use self::budget::{Budget, BudgetError, CASES, Searches};
 use self::identify::{Explanation, Outcome, Search};
 pub use self::work::Work;
-use super::budget::Budget;
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
 use super::faults::pieces::{self, Pieces};
@@ -41,6 +42,7 @@ use super::faults::scan::{self, Channel, Row};
 use super::faults::variant::Variant;
 use crate::formula::Form;
 use crate::parallel;
+use crate::problem::stretch::Inputs as _;
 use crate::problem::{InputType, Problem};
 use crate::results::Diagnosis;
 use crate::sorted;
@@ -69,26 +71,42 @@ pub struct Case<'a> {
     /// What was recorded.
     pub got: &'a Tensors<f64>,
     pub want: &'a Tensors<f64>,
-    pub budget: &'a Budget,
+    pub budget: &'a super::budget::Budget,
     /// Where what looking for a cause takes is counted.
     pub work: &'a Work,
 }
 
 impl Case<'_> {
-    /// A judged channel of a variant.
+    /// A judged channel of a variant; none of its numbers is one where the work is over.
     fn channel(&self, variant: &Variant, channel: (usize, usize)) -> Channel {
+        if self.work.is_over() {
+            let outline = self.problem.outline();
+            let unknown = |name| {
+                let (rest, width, _) = outline.layout(name);
+                let len = rest.iter().product::<usize>();
+                (name, Row { values: vec![f64::NAN; len * width], bound: vec![f64::NAN; len] })
+            };
+            let tensors = self.want.iter().map(|(name, _)| unknown(name)).collect();
+            return Channel { tensors, overflows: false };
+        }
         self.work.add(self.problem.shape.seqlen * self.problem.shape.dstate);
         scan::channel(variant, self.problem, channel)
     }
 
     /// Its first outputs ([`scan::beginning`]).
     fn beginning(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Row> {
+        if self.work.is_over() {
+            return Some(Row { values: vec![f64::NAN; len], bound: vec![f64::NAN; len] });
+        }
         self.work.add(len * self.problem.shape.dstate);
         scan::beginning(variant, self.problem, channel, len)
     }
 
     /// What its first outputs are made of ([`pieces::pieces`]).
     fn pieces(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Pieces> {
+        if self.work.is_over() {
+            return None;
+        }
         self.work.add(len * self.problem.shape.dstate);
         pieces::pieces(variant, self.problem, channel, len)
     }
@@ -179,9 +197,10 @@ impl Models {
         let computed = |entry: &&'static Entry| {
             let variant = variant(form, &[entry.fault]);
             let channels = problem.judged_channels.iter();
-            (*entry, channels.map(|&channel| scan::channel(&variant, problem, channel)).collect())
+            let compute = |&channel| (!work.is_over()).then(|| scan::channel(&variant, problem, channel));
+            Some((*entry, channels.map(compute).collect::<Option<_>>()?))
         };
-        Models { singles: parallel::map(&applying, &computed) }
+        Models { singles: parallel::filter_map(&applying, &computed) }
     }
 }
 

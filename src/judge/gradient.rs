@@ -7,6 +7,7 @@ use super::quick::{LARGEST_Z, QuickTally};
 use super::scan::{UNBOUNDED, beyond};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
+use super::where_it_fails::Places;
 use crate::results::{TensorResult, Verdict};
 use crate::tensor::{GradientName, Gradients, Named, Tensor};
 
@@ -14,6 +15,8 @@ use crate::tensor::{GradientName, Gradients, Named, Tensor};
 #[derive(Clone, Debug, Default)]
 pub struct QuickGradients {
     pub tallies: Named<QuickTally, GradientName>,
+    /// Where elements fail.
+    pub places: Named<Places, GradientName>,
     pub walked: Walked,
     /// What the elements are, and their bounds, where that was to be kept.
     pub bounds: Named<Bounds, GradientName>,
@@ -30,6 +33,7 @@ impl QuickGradients {
 pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() + Sync)) -> QuickGradients {
     let mut kept: Named<Bounds, GradientName> = Named::default();
     let mut tallies: Named<QuickTally, GradientName> = got.map(|_, _| QuickTally::default());
+    let mut places = got.map(Places::of_gradient);
     let walked = walk(pass, advance, &mut |name, first, bounds| {
         let (Some(tensor), Some(tally)) = (got.get(name), tallies.get_mut(name)) else { return };
         let format = Format::for_input(tensor.element);
@@ -38,6 +42,7 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             let got = f64::from(tensor.values[place]);
             let element = Element { got, want, bound: bounds.bound[at], store: bounds.store[at] };
             tally.add((0, place), [element; 2], bounds.worst_case[at], format);
+            places[name].add(element, format, || tensor.index(place));
         }
         match kept.get_mut(name) {
             _ if !keeps => {}
@@ -50,7 +55,7 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
         }
     }
-    QuickGradients { tallies, walked, bounds: kept }
+    QuickGradients { tallies, places, walked, bounds: kept }
 }
 
 /// What that comes to, tensor by tensor. What it leaves open is not measured.
@@ -88,6 +93,7 @@ pub fn by_quick(quick: &QuickGradients, got: &Gradients<f32>) -> Named<TensorRes
             worst: shown,
             max_ulp: tally.max_ulp,
             rel_l2: tally.rel_l2(),
+            wrong: if verdict == Verdict::Fail { quick.places[name].wrong() } else { Vec::new() },
             diagnosis: Vec::new(),
         };
         (name, result)
@@ -104,11 +110,13 @@ pub fn by_truth(
     let of = |(name, got, want): (GradientName, &Tensor<f32>, &Tensor<f64>)| {
         let (format, bounds) = (Format::for_input(want.element), &budget.tensors[name]);
         let (mut tally, mut worst_case) = (Tally::default(), 0.0f64);
+        let mut places = Places::of_gradient(name, want);
         for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
             let at = i / want.width;
             let (bound, store) = (bounds.bound[at], bounds.store[at]);
             let element = Element { got: f64::from(got), want: exact, bound, store };
             tally.add(element, format);
+            places.add(element, format, || want.index(i));
             let farthest = Element { bound: bounds.worst_case[at], ..element };
             worst_case = worst_case.max(farthest.distance(format).ratio);
         }
@@ -130,6 +138,7 @@ pub fn by_truth(
             }),
             max_ulp: tally.max_ulp,
             rel_l2: tally.rel_l2(),
+            wrong: if verdict == Verdict::Fail { places.wrong() } else { Vec::new() },
             diagnosis: Vec::new(),
         };
         (name, result)
@@ -149,6 +158,7 @@ pub fn without_truth(got: &Gradients<f32>, reason: &str) -> Named<TensorResult, 
         worst: None,
         max_ulp: 0.0,
         rel_l2: 0.0,
+        wrong: Vec::new(),
         diagnosis: Vec::new(),
     };
     got.map(|_, _| unmeasured())

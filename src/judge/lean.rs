@@ -329,7 +329,7 @@ struct Run {
 }
 
 /// A channel's scan, position by position in the order of each direction.
-struct Channel<'a> {
+pub(super) struct Channel<'a> {
     problem: &'a Problem,
     contract: &'a Contract,
     at: (usize, usize),
@@ -341,7 +341,7 @@ struct Channel<'a> {
 }
 
 /// All states at one position of a direction.
-struct Position {
+pub(super) struct Position {
     l: usize,
     delta: f64,
     /// What stages let Δ be off, relative.
@@ -350,14 +350,14 @@ struct Position {
 }
 
 #[derive(Clone, Copy, Default)]
-struct State {
+pub(super) struct State {
     z: Complex64,
     a_bar: Complex64,
-    input: Complex64,
+    pub(super) input: Complex64,
     /// Δ ∂/∂Δ of Ā and of B̄u.
-    moved: [Complex64; 2],
-    before: Complex64,
-    x: Complex64,
+    pub(super) moved: [Complex64; 2],
+    pub(super) before: Complex64,
+    pub(super) x: Complex64,
     /// Magnitudes of the terms of x, before the step and after it.
     sizes: [f64; 2],
     c: Complex64,
@@ -369,7 +369,7 @@ struct State {
 const NUDGE: f64 = 1.0 / (1u64 << 20) as f64;
 
 impl<'a> Channel<'a> {
-    fn new(form: Form, problem: &'a Problem, contract: &'a Contract, row: usize) -> Self {
+    pub(super) fn new(form: Form, problem: &'a Problem, contract: &'a Contract, row: usize) -> Self {
         let (at, shape) = (problem.judged_channels[row], problem.shape);
         let arithmetic = contract.arithmetic;
         let single = Arithmetic { stages: arithmetic.stages.in_f32(), ..arithmetic };
@@ -540,25 +540,62 @@ impl<'a> Channel<'a> {
 
     /// What a mistake of this kind moves the elements of a tensor by.
     fn ways(&self, kind: Kind, name: TensorName, want: &[f64]) -> Vec<f64> {
-        let problem = self.problem;
         match kind {
             Kind::Factor => want.to_vec(),
             Kind::Offset => vec![1.0; want.len()],
             // The state is such a part by itself.
-            Kind::FactorOfStates if name == TensorName::LastState || problem.d.is_none() => {
+            Kind::FactorOfStates if name == TensorName::LastState || self.problem.d.is_none() => {
                 vec![0.0; want.len()]
             }
-            Kind::FactorOfStates => {
-                let mut y = vec![0.0; want.len()];
-                for position in self.directions.iter().flatten() {
-                    y[position.l] += self.scale * self.read(position);
+            Kind::FactorOfStates => self.seen(|state| state.x).0,
+        }
+    }
+
+    /// What out has of states that are these in the place of x, which are asked for position by position, gated and without the skip; and
+    /// the last ones.
+    pub(super) fn seen(&self, mut x_of: impl FnMut(&State) -> Complex64) -> (Vec<f64>, Vec<f64>) {
+        let Channel { problem, at, .. } = *self;
+        let mut out = vec![0.0; problem.shape.seqlen];
+        let mut last = Vec::new();
+        for positions in &self.directions {
+            let mut before = vec![Complex64::ZERO; problem.shape.dstate];
+            for position in positions {
+                for (state, before) in position.states.iter().zip(&mut before) {
+                    let x = x_of(state);
+                    let seen = if problem.reads_before() { *before } else { x };
+                    out[position.l] += self.scale * (state.c * seen).re;
+                    *before = x;
                 }
-                let gate = |l| {
-                    problem.z.as_ref().map(|z| f64::from(z[problem.sequence_index(self.at.0, self.at.1, l)]))
-                };
-                y.iter().enumerate().map(|(l, y)| y * gate(l).map_or(1.0, budget::silu)).collect()
+            }
+            if last.is_empty() {
+                let parts =
+                    before.iter().flat_map(|x| [x.re, x.im].into_iter().take(problem.weights.width()));
+                last = parts.collect();
             }
         }
+        if let Some(z) = &problem.z {
+            for (l, out) in out.iter_mut().enumerate() {
+                *out *= budget::silu(f64::from(z[problem.sequence_index(at.0, at.1, l)]));
+            }
+        }
+        (out, last)
+    }
+
+    /// The same of states whose steps are off by as much as these add, to first order.
+    pub(super) fn moved(&self, off: impl Fn(&State) -> Complex64) -> (Vec<f64>, Vec<f64>) {
+        let dstate = self.problem.shape.dstate;
+        let steps = dstate * self.problem.shape.seqlen;
+        let (mut states, mut step) = (vec![Complex64::ZERO; dstate], 0);
+        self.seen(|state| {
+            // The other direction starts anew.
+            if step % steps < dstate {
+                states[step % dstate] = Complex64::ZERO;
+            }
+            let x = &mut states[step % dstate];
+            *x = state.a_bar * *x + off(state);
+            step += 1;
+            *x
+        })
     }
 
     /// Its outputs with the roundings of the stages, or with what tensor cores cut off in their place.

@@ -5,6 +5,7 @@ use super::lean::Lean;
 use super::quick::QuickTally;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, Tally, worst};
+use super::where_it_fails;
 use crate::formula::Form;
 use crate::problem::stretch::{Inputs, Outline};
 use crate::problem::{Problem, Stages, Weights};
@@ -27,11 +28,14 @@ pub fn judge(
     judged
         .zip(want)
         .map(|(name, judged, want)| {
-            let tallied = tally(judged, want, &budget.tensors[name]);
-            (
-                name,
-                result(form, problem, name, (judged, tallied), strays(problem.outline(), name, &got[name])),
-            )
+            let bounds = &budget.tensors[name];
+            let (tallied, strays) =
+                (tally(judged, want, bounds), strays(problem.outline(), name, &got[name]));
+            let mut result = result(form, problem, name, (judged, tallied), strays);
+            if result.verdict == Verdict::Fail {
+                result.wrong = where_it_fails::of_output(problem, name, (judged, want), bounds);
+            }
+            (name, result)
         })
         .collect()
 }
@@ -115,6 +119,7 @@ fn result(
         worst: tally.worst.map(shown),
         max_ulp: tally.max_ulp,
         rel_l2: tally.rel_l2(),
+        wrong: Vec::new(),
         diagnosis: Vec::new(),
     }
 }
@@ -184,6 +189,7 @@ pub fn without_output(
         max_ulp: f64::NAN,
         rel_l2: f64::NAN,
         diagnosis: Vec::new(),
+        search: None,
         tensors: Named::default(),
         seeds: None,
         rerun: place.rerun,
@@ -213,6 +219,9 @@ pub fn absorb(case: &mut CaseResult, others: Named<TensorResult>) {
         };
         if other.verdict > tensor.verdict {
             (tensor.verdict, tensor.reason) = (other.verdict, other.reason.clone());
+        }
+        if tensor.wrong.is_empty() {
+            tensor.wrong.clone_from(&other.wrong);
         }
         if worse(&other, tensor) {
             tensor.worst.clone_from(&other.worst);

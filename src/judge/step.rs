@@ -56,6 +56,7 @@ fn result(
         worst,
         max_ulp: distances.iter().fold(0.0, |most, (ulp, _)| most.max(*ulp)),
         rel_l2: if off == 0.0 { 0.0 } else { (off / size).sqrt() },
+        wrong: Vec::new(),
         diagnosis: Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use super::failures::{self, Failure, SHOWN};
 use super::{bench, causes, functions, grid, invariants, pairs, precision, summary, tables, template, text};
 use crate::formula::Form;
 use crate::results::explained::chosen;
-use crate::results::{HeaderInstantiation, Results, Verdict, Worst};
+use crate::results::{HeaderInstantiation, Results, Search, Verdict, Worst};
 
 /// The widest line, and the narrowest that lines are broken for.
 pub const WIDTH: usize = 100;
@@ -191,7 +191,8 @@ fn header(results: &Results) -> String {
 fn wrong(results: &Results) -> Option<String> {
     let lines = causes::lines(results);
     let entry = |line: causes::Line| {
-        let what = if line.looks_like.is_empty() { text::unexplained(results) } else { &line.looks_like };
+        let unexplained = text::unexplained(results);
+        let what = if line.looks_like.is_empty() { &unexplained } else { &line.looks_like };
         text::wrap("FAIL ", &format!("{}: {}: {what}", line.title, line.failing), width())
     };
     let entries: Vec<String> = lines.into_iter().map(entry).collect();
@@ -205,7 +206,9 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
     // Failures that are alike are explained once.
     let tried: BTreeSet<&str> = chosen(&results.cases).into_iter().map(|at| &*results.cases[at].id).collect();
     let tried = |failure: &Failure| match failure {
-        Failure::Case(case) => tried.contains(case.id.as_str()),
+        Failure::Case(case) => {
+            tried.contains(case.id.as_str()) && !matches!(case.search, Some(Search::As(_)))
+        }
         _ => true,
     };
     let mut distinct: Vec<&Failure> = Vec::new();
@@ -217,7 +220,11 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
             distinct.push(failure);
         }
     }
-    let mut parts: Vec<String> = distinct.iter().map(|failure| explain(failure)).collect();
+    let said = |failure: &&Failure| {
+        let is_said = !results.undiagnosed && tried(failure);
+        explain(failure, &if is_said { failure.unexplained(results) } else { String::new() })
+    };
+    let mut parts: Vec<String> = distinct.iter().map(said).collect();
     if failures.len() > distinct.len() {
         let more = text::count(failures.len() - distinct.len(), "more failure");
         parts.push(format!(
@@ -225,12 +232,12 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
         ));
     }
     if results.undiagnosed && !parts.is_empty() {
-        parts.push(text::unexplained(results).to_owned());
+        parts.push(text::unexplained(results));
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-fn explain(failure: &Failure) -> String {
+fn explain(failure: &Failure, unexplained: &str) -> String {
     let mut lines =
         vec![text::wrap("FAIL ", &failure.title(), width()), text::wrap("     ", &failure.detail(), width())];
     if !failure.reason().is_empty() {
@@ -243,6 +250,7 @@ fn explain(failure: &Failure) -> String {
         let names: Vec<_> = names.map(text::diagnosis).collect();
         lines.push(text::wrap("     looks like ", &names.join(", or "), width()));
     }
+    lines.extend((!unexplained.is_empty()).then(|| text::wrap("     ", unexplained, width())));
     lines.extend(failure.besides().iter().map(|line| text::wrap("     ", line, width())));
     if !failure.rerun().is_empty() {
         lines.push(text::wrap_command("     rerun ", failure.rerun(), width()));

@@ -100,7 +100,27 @@ pub fn tensors(case: &CaseResult) -> Option<String> {
     Some(case.tensors.iter().map(said).collect::<Vec<_>>().join("; "))
 }
 
+/// Lines on where tensors fail that have no diagnosis.
+const PLACES: usize = 2;
+
+fn places(case: &CaseResult) -> Vec<String> {
+    let unnamed = case.tensors.iter().filter(|(_, tensor)| tensor.diagnosis.is_empty());
+    let lines = unnamed
+        .flat_map(|(name, tensor)| tensor.wrong.iter().map(move |wrong| text::wrong(name.name(), wrong)));
+    lines.take(PLACES).collect()
+}
+
 impl<'a> Failure<'a> {
+    /// What is said in the place of a diagnosis; empty where there is one, or nothing that could have one.
+    pub fn unexplained(&self, results: &Results) -> String {
+        let search = if let Failure::Case(case) = self { case.search.as_ref() } else { None };
+        match self {
+            Failure::Invariant(_) => String::new(),
+            _ if self.worst().is_empty() || !self.diagnosis().is_empty() => String::new(),
+            _ => search.map_or_else(|| text::unexplained(results), text::ended),
+        }
+    }
+
     pub fn method(&self) -> Form {
         match self {
             Failure::Case(case) => case.method,
@@ -199,12 +219,14 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// Which of its tensors fail, where not all do alike; which bounds it is beyond; truncation and rounding apart.
+    /// Which of its tensors fail, where not all do alike; where those do that have no diagnosis; which bounds it is beyond; truncation
+    /// and rounding apart.
     pub fn notes(&self) -> Vec<String> {
         let (of_seeds, notes) = match self {
-            Failure::Case(case) => {
-                (&case.seeds, tensors(case).into_iter().chain(precision::of_case(case)).collect())
-            }
+            Failure::Case(case) => (
+                &case.seeds,
+                [Vec::from_iter(tensors(case)), places(case), precision::of_case(case)].concat(),
+            ),
             Failure::Sweep(sweep) => (&sweep.seeds, precision::of_sweep(sweep)),
             Failure::Invariant(law) => (&law.seeds, Vec::new()),
         };

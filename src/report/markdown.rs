@@ -70,8 +70,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         sensitivity => sensitivity(results),
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
         more_rows => rows.len().saturating_sub(limits.rows),
-        failures => failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>(),
-        undiagnosed => results.undiagnosed.then(|| text::unexplained(results)),
+        failures => failures.iter().take(limits.explained).map(|one| explain(one, results)).collect::<Vec<_>>(),
         more_failures => failures.len().saturating_sub(limits.explained),
         pair_totals => pairs::totals(results).iter().map(pairs::Totals::view).collect::<Vec<_>>(),
         pairs => failing_pairs.iter().take(limits.pairs).map(pair).collect::<Vec<_>>(),
@@ -97,7 +96,7 @@ fn sensitivity(results: &Results) -> Vec<String> {
     precision::by_regime(results).into_iter().map(line).collect()
 }
 
-fn explain(failure: &Failure) -> Value {
+fn explain(failure: &Failure, results: &Results) -> Value {
     let mut worst = Vec::new();
     for element in failure.worst() {
         worst.push(text::worst(element));
@@ -114,6 +113,7 @@ fn explain(failure: &Failure) -> Value {
         detail => text::fit(&(failure.detail() + if reason.is_empty() { "" } else { ": " } + reason), 250),
         worst,
         diagnosis => text::fit(&diagnosis.join(", or "), 300),
+        unexplained => failure.unexplained(results),
         rerun => failure.rerun(),
     }
 }

@@ -61,7 +61,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use write::{WrittenReport, may_be_written, may_hold_files, replace, write};
+pub use write::{WrittenReport, may_be_written, may_hold_files, replace, write, write_again};
 
 #[allow(unused_imports)] // for the documentation above
 use crate::results::Results;

@@ -2,14 +2,41 @@
 
 use std::time::Duration;
 
-use crate::results::{Diagnosis, Results, Verdict, Worst};
+use crate::results::{Diagnosis, Results, Search, Verdict, Worst, Wrong};
 
-/// What is said of a failure without a diagnosis.
-pub fn unexplained(results: &Results) -> &'static str {
-    match results.undiagnosed {
-        true => "why was not looked for (--no-diagnosis)",
-        false => "no fault model explains it",
+/// What is said of failures without a diagnosis.
+pub fn unexplained(results: &Results) -> String {
+    let unnamed = results.cases.iter().filter(|case| case.diagnosis.is_empty());
+    match unnamed.filter_map(|case| case.search.as_ref()).next() {
+        _ if results.undiagnosed => "why was not looked for (--diagnosis off)".to_owned(),
+        Some(search) => ended(search),
+        None => "no fault model explains it".to_owned(),
     }
+}
+
+/// What is said of a failure whose cause was not looked for to the end.
+pub fn ended(search: &Search) -> String {
+    match search {
+        Search::Ended(time) => format!("no cause found within {time} (--diagnosis thorough looks on)"),
+        Search::NotBegun(time) => {
+            format!(
+                "no cause looked for: the {time} of the command had passed (--diagnosis thorough looks on)"
+            )
+        }
+        Search::As(id) => format!("fails as {id} does"),
+    }
+}
+
+/// `out: 512 of 1024 elements are NaN, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on`
+pub fn wrong(tensor: &str, wrong: &Wrong) -> String {
+    let count = match wrong.elements == wrong.judged {
+        true => format!("all {} elements", wrong.judged),
+        false => format!("{} of {} elements", wrong.elements, wrong.judged),
+    };
+    let fail = if wrong.values.is_empty() { "fail".to_owned() } else { format!("are {}", wrong.values) };
+    let first = if wrong.first.is_empty() { "" } else { &format!(", the first at {:?}", wrong.first) };
+    let places = if wrong.places.is_empty() { "" } else { &format!(": {}", wrong.places.join(", ")) };
+    format!("{tensor}: {count} {fail}{first}{places}")
 }
 
 /// A fault model as reports name it.

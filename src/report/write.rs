@@ -54,8 +54,20 @@ pub(super) fn file_name(results: &Results) -> &'static str {
 /// [`ReportError::NotAReport`] when `dir` exists and is neither empty nor a holdfast report: replacing would
 /// delete what we did not write. Otherwise whatever kept a part from being rendered or written.
 pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
+    write_keeping("results.json", results, dir)
+}
+
+/// The same of a run that has written its report once: what it keeps is what was there before that.
+///
+/// # Errors
+/// Those of [`write()`].
+pub fn write_again(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
+    write_keeping(PREVIOUS, results, dir)
+}
+
+fn write_keeping(earlier: &str, results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
     let plots = replace(dir, |new| {
-        keep_earlier(dir, new)?;
+        keep_earlier(&dir.join(earlier), new)?;
         fill(results, new)
     })?;
     Ok(WrittenReport {
@@ -68,13 +80,12 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
 }
 
 /// The results that a report had whose place this one takes: a second run into the same folder loses nothing of the first.
-fn keep_earlier(dir: &Path, new: &Path) -> Result<(), ReportError> {
-    let earlier = dir.join("results.json");
+fn keep_earlier(earlier: &Path, new: &Path) -> Result<(), ReportError> {
     if !earlier.is_file() {
         return Ok(());
     }
     let kept = new.join(PREVIOUS);
-    fs::copy(&earlier, &kept).map(drop).map_err(ReportError::io("write", kept))
+    fs::copy(earlier, &kept).map(drop).map_err(ReportError::io("write", kept))
 }
 
 /// Whether [`write()`] finds a place for `dir`: to be asked before a run whose results would else be lost.

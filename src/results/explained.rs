@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::schema::{CaseResult, CoefficientResult, Diagnosis, Results, TensorResult};
+use super::schema::{CaseResult, CoefficientResult, Diagnosis, Results, Search, TensorResult};
 use super::verdict::Verdict;
 use crate::formula::Form;
 use crate::problem::{Operand, Weights};
-use crate::tensor::{ComputedName, Named, TensorName};
+use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 
 /// What a diagnosis is named whose cause is lost digits: true whatever else there is.
 pub const LOST_DIGITS: &str = "lost-digits";
@@ -17,7 +17,7 @@ pub const LOST_DIGITS: &str = "lost-digits";
 /// What one is named that says where a coefficient is off, and not what it is there: any cause is worth more.
 pub const OFF_SOMEWHERE: &str = "off-in-a-region";
 
-/// Cases explained for each method and weight type: those that a report shows first, and the smallest ones of
+/// Cases explained for each method, weight type and pass: those that a report shows first, and the smallest ones of
 /// different regimes, which tell most faults apart. A run in which everything fails thus pays for 72.
 const WORST: usize = 2;
 const SMALLEST: usize = 4;
@@ -25,7 +25,8 @@ const SMALLEST: usize = 4;
 /// Indices of the cases to explain.
 pub fn chosen(cases: &[CaseResult]) -> Vec<usize> {
     let all = Form::all().flat_map(|method| Weights::ALL.map(|weights| (method, weights)));
-    all.flat_map(|(method, weights)| choose(cases, method, weights)).collect()
+    let passes = all.flat_map(|of| [(of, false), (of, true)]);
+    passes.flat_map(|(of, is_backward)| choose(cases, of, is_backward)).collect()
 }
 
 /// An id, and the seed that it was drawn with.
@@ -39,6 +40,9 @@ pub type FormulaKey = (Form, Weights, Operand);
 pub struct Explanations {
     /// What each case's tensors look like.
     pub cases: Vec<(Judged, Named<Vec<Diagnosis>, ComputedName>)>,
+    /// How far that was looked for, where not to the end.
+    #[serde(default)]
+    pub searches: Vec<(Judged, Search)>,
     /// The formulas of a header that were found out.
     pub formulas: BTreeSet<FormulaKey>,
     /// Cases and sweeps that such a formula explains.
@@ -51,6 +55,7 @@ impl Explanations {
     /// Adds those of another part.
     pub fn extend(&mut self, other: Explanations) {
         self.cases.extend(other.cases);
+        self.searches.extend(other.searches);
         self.formulas.extend(other.formulas);
         self.by_formula.extend(other.by_formula);
         self.refuted.extend(other.refuted);
@@ -62,8 +67,10 @@ impl Explanations {
         let seed = results.seed;
         let chosen = chosen(&results.cases);
         let mut looks: BTreeMap<Judged, _> = self.cases.into_iter().collect();
+        let mut searches: BTreeMap<Judged, Search> = self.searches.into_iter().collect();
         for &at in &chosen {
             let case = &mut results.cases[at];
+            case.search = searches.remove(&(case.id.clone(), case.shown_seed(seed)));
             if let Some(diagnoses) = looks.remove(&(case.id.clone(), case.shown_seed(seed))) {
                 diagnosed(case, diagnoses);
             }
@@ -179,6 +186,12 @@ pub fn failing_outputs(case: &CaseResult) -> Vec<TensorName> {
         .collect()
 }
 
+/// The gradients of a failed case that fail.
+pub fn failing_gradients(case: &CaseResult) -> Vec<GradientName> {
+    let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
+    failing.filter_map(|(name, _)| name.gradient()).collect()
+}
+
 /// Adds what explains some of a case's tensors.
 pub fn diagnosed<N: Ord + Copy + Into<ComputedName>>(
     case: &mut CaseResult,
@@ -207,14 +220,14 @@ fn size(case: &CaseResult) -> usize {
     case.judged * case.shape.dstate
 }
 
-/// Of the failed cases of one method. A kernel that returned nothing has no output to explain.
-fn choose(cases: &[CaseResult], method: Form, weights: Weights) -> Vec<usize> {
+/// Of the failed cases of one pass of a method. A kernel that returned nothing has no output to explain.
+fn choose(cases: &[CaseResult], (method, weights): (Form, Weights), is_backward: bool) -> Vec<usize> {
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
             && case.worst.is_some()
             && !case.is_of_a_sweep()
-            && case.method == method
-            && case.weights == weights
+            && (case.method, case.weights) == (method, weights)
+            && case.is_backward() == is_backward
     };
     let mut failing: Vec<usize> = (0..cases.len()).filter(|&at| failed(&cases[at])).collect();
     let ratio = |at: usize| cases[at].worst.as_ref().map_or(f64::NAN, |worst| worst.ratio);

@@ -28,7 +28,7 @@ pub use precision::{
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
     BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
-    InvariantResult, MethodCurve, OLDEST_SCHEMA, OfSeeds, RegimeNote, Results, SCHEMA, SWEPT, TensorResult,
-    Worst, seeds_text,
+    InvariantResult, MethodCurve, OLDEST_SCHEMA, OfSeeds, RegimeNote, Results, SCHEMA, SWEPT, Search,
+    TensorResult, Worst, Wrong, seeds_text,
 };
 pub use verdict::{Beyond, Verdict};

@@ -205,6 +205,9 @@ pub struct CaseResult {
     pub rel_l2: f64,
     /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
+    /// How far that was looked for, where not to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Each judged tensor on its own; none in files of schema 1.
     #[serde(default)]
     pub tensors: Named<TensorResult, ComputedName>,
@@ -240,8 +243,39 @@ pub struct TensorResult {
     /// ‖got − want‖₂ / ‖want‖₂ over the judged elements.
     #[serde(deserialize_with = "nullable::one")]
     pub rel_l2: f64,
+    /// Where it fails: all elements that do, and then those that are no numbers or 0, if some but not all are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong: Vec<Wrong>,
     /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
+}
+
+/// Search for the cause of a failed case that has an end before its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Search {
+    /// Ended after this time: what has no diagnosis may have a cause that takes longer to find.
+    Ended(String),
+    /// Not begun, as the command had spent this time on other cases.
+    NotBegun(String),
+    /// Looked for in the case of this id, which fails alike: the cause that it has, if any, explains this one, too.
+    As(String),
+}
+
+/// Elements of a tensor that are beyond their bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrong {
+    /// Their value, `NaN`, `infinite` or `0`, if it is that of all of them; empty otherwise.
+    pub values: String,
+    /// How many there are.
+    pub elements: usize,
+    /// Of how many.
+    pub judged: usize,
+    /// Index of the first one that has a truth; empty where none has.
+    pub first: Vec<usize>,
+    /// Rules, one for each axis that is longer than 1, for the indices at which some of them are: `item 1`, `odd channels`,
+    /// `positions from 16 on`.
+    pub places: Vec<String>,
 }
 
 /// A fault model that explains a failed case, and how well.

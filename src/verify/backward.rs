@@ -3,7 +3,6 @@
 use super::{Passes, Request, place, precision};
 use crate::case;
 use crate::judge::budget::gradient::Pass;
-use crate::judge::diagnose::Work;
 use crate::judge::scan::{self, Place};
 use crate::judge::{budget, profile, relative};
 use crate::kernel::{Backend, KernelError, ReferenceBackend};
@@ -58,10 +57,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
                 continue;
             }
         };
-        let mut judged = case::gradients(pass, got, true, &|| {});
-        if request.diagnoses {
-            case::diagnose_gradients(pass, got, &mut judged.tensors, &Work::default());
-        }
+        let judged = case::gradients(pass, got, true, &|| {});
         let mut case = scan::case(*method, &problem, place, judged.tensors.clone());
         if let Some(known) = &judged.known {
             let reference = ReferenceBackend.gradients(*method, &problem, &given).and_then(Result::ok);

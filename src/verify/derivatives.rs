@@ -5,6 +5,7 @@
 use super::Request;
 use crate::case;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::diagnose::Budget;
 use crate::judge::one_step::{self, Judged};
 use crate::judge::scan::{self, Place};
 use crate::judge::step;
@@ -96,7 +97,7 @@ fn judge(
     // What is no number has no cause beside it.
     let failing: Vec<GradientName> =
         tensors.iter().filter(|(_, one)| fails(one) && one.reason.is_empty()).map(|(name, _)| name).collect();
-    if let (Some((want, budget)), true) = (known, request.diagnoses && !failing.is_empty()) {
+    if let (Some((want, budget)), true) = (known, request.diagnosis != Budget::Off && !failing.is_empty()) {
         let lifted = backend.lifted_coefficient_gradients(method, elements).and_then(Result::ok);
         let lifted = lifted.map(|lifted| named(elements, lifted));
         let judged = Judged {

@@ -4,38 +4,71 @@
 use rayon::prelude::*;
 
 use super::{Known, Plan};
-use crate::judge::diagnose::{Case, Effort, Work, by_tensor};
+use crate::case;
+use crate::judge::budget::gradient::Pass;
+use crate::judge::diagnose::{Case, Effort, Searches, Work, by_tensor};
 use crate::judge::lost_digits;
 use crate::kernel::Backend;
 use crate::problem::plan::Spec;
-use crate::results::explained::{self, Judged};
-use crate::results::{CaseResult, Diagnosis, Results};
+use crate::results::explained::{self, Explanations};
+use crate::results::{CaseResult, Diagnosis, Results, Search};
 use crate::tensor::{ComputedName, Named};
 
-/// What a few failed cases of each method and weight type look like.
+/// What a few failed cases of each method, weight type and pass look like, as far as the searches go; `told` is called after each.
 pub fn explain(
     plan: &Plan,
     known: &Known,
     results: &Results,
-) -> Vec<(Judged, Named<Vec<Diagnosis>, ComputedName>)> {
-    explained::chosen(&results.cases)
-        .into_par_iter()
-        .filter_map(|at| {
-            let case = &results.cases[at];
-            let seed = case.shown_seed(results.seed);
-            let diagnoses = of_case(plan.backend(), known, plan.spec_of(case)?, seed, case);
-            Some(((case.id.clone(), seed), diagnoses.under()))
-        })
-        .collect()
+    (searches, told): (&Searches, &(dyn Fn() + Sync)),
+) -> Explanations {
+    let of = |at: usize| {
+        let case = &results.cases[at];
+        let (seed, spec) = (case.shown_seed(results.seed), plan.spec_of(case)?);
+        let work = searches.of_case(&[]);
+        let explain = if case.is_backward() { of_pass } else { of_case };
+        let found = work.as_ref().map(|work| explain((plan.backend(), known), spec, seed, case, work));
+        told();
+        let search = match &work {
+            None => Some(Search::NotBegun(searches.of_all())),
+            Some(work) => work.is_cut().then(|| Search::Ended(searches.of_each())),
+        };
+        Some(((case.id.clone(), seed), found, search))
+    };
+    let mut explanations = Explanations::default();
+    let all: Vec<_> = explained::chosen(&results.cases).into_par_iter().filter_map(of).collect();
+    for (judged, found, search) in all {
+        explanations.searches.extend(search.map(|search| (judged.clone(), search)));
+        explanations.cases.extend(found.map(|found| (judged, found)));
+    }
+    explanations
 }
 
-fn of_case(
-    backend: &dyn Backend,
-    known: &Known,
+/// What explains a backward pass.
+fn of_pass(
+    (backend, _): (&dyn Backend, &Known),
     spec: &Spec,
     seed: u64,
     failed: &CaseResult,
-) -> Named<Vec<Diagnosis>> {
+    work: &Work,
+) -> Named<Vec<Diagnosis>, ComputedName> {
+    let problem = spec.draw(seed);
+    let given = spec.draw_given(&problem, seed);
+    let (Some(method), Some(contract)) = (failed.method.method(), backend.promise().backward) else {
+        return Named::default();
+    };
+    let Some(Ok(got)) = backend.gradients(method, &problem, &given) else { return Named::default() };
+    let pass = Pass { form: method.into(), problem: &problem, given: &given, contract: &contract };
+    case::diagnose_gradients(pass, &got, &explained::failing_gradients(failed), work).under()
+}
+
+/// What explains the outputs of a scan.
+fn of_case(
+    (backend, known): (&dyn Backend, &Known),
+    spec: &Spec,
+    seed: u64,
+    failed: &CaseResult,
+    work: &Work,
+) -> Named<Vec<Diagnosis>, ComputedName> {
     let (problem, Some(method)) = (spec.draw(seed), failed.method.method()) else {
         return Named::default();
     };
@@ -50,7 +83,7 @@ fn of_case(
         got: &problem.judged(&output),
         want: &truths[0].tensors,
         budget: &known.budget(method, &promise.contract),
-        work: &Work::default(),
+        work,
     };
     let failing = explained::failing_outputs(failed);
     // A lifted run that is judged has a verdict of its own.
@@ -61,7 +94,8 @@ fn of_case(
             .map(|&name| lost_digits::diagnose(&case, name, &lifted))
             .collect::<Option<Vec<_>>>()
     {
-        return failing.into_iter().zip(lost).map(|(name, lost)| (name, vec![lost])).collect();
+        return failing.into_iter().zip(lost).map(|(name, lost)| (name.into(), vec![lost])).collect();
     }
-    by_tensor(&case, &failing, &known.models(method), Effort::default())
+    let found = by_tensor(&case, &failing, &known.models(method), Effort::default());
+    if work.is_cut() { Named::default() } else { found.under() }
 }

@@ -19,6 +19,7 @@ pub use self::known::{Known, KnownProblem};
 pub use self::units::{Plan, Work};
 use crate::case::{self, SolvedCase};
 use crate::judge::coefficient::{self, Judgement};
+use crate::judge::diagnose::Budget;
 use crate::judge::invariants::Invariant;
 use crate::judge::scan::Place;
 use crate::judge::{diagnose, profile};
@@ -74,8 +75,8 @@ pub struct Request {
     pub only: Option<BTreeSet<String>>,
     /// Begin nothing more once something fails.
     pub fail_fast: bool,
-    /// Whether to say why what fails does: most of the time of a run that fails in many places.
-    pub diagnoses: bool,
+    /// How long to look for why what fails does.
+    pub diagnosis: Budget,
 }
 
 impl Request {
@@ -92,7 +93,7 @@ impl Request {
             sensitivity: true,
             only: None,
             fail_fast: false,
-            diagnoses: true,
+            diagnosis: Budget::Thorough,
             rerun: String::new(),
             command,
         }
@@ -241,7 +242,14 @@ pub fn verify_knowing(
     progress: &(dyn Fn() + Sync),
 ) -> Results {
     let plan = Plan::new(request, backend);
-    let whole = Mutex::new(Whole::new(!request.more_seeds.is_empty()));
+    let mut results = judge(&plan, known, progress);
+    plan.explain(known, &results, (plan.diagnosis().begin(), &|| {})).apply(&mut results);
+    results
+}
+
+/// The verdicts alone on what a plan has.
+pub fn judge(plan: &Plan, known: &Known, progress: &(dyn Fn() + Sync)) -> Results {
+    let whole = Mutex::new(Whole::new(plan.has_seeds()));
     let units: Vec<usize> = (0..plan.len()).collect();
     let Ok(()) = plan.solve(known, &units, &|unit, found| {
         let (place, seed) = plan.at(unit);
@@ -250,9 +258,7 @@ pub fn verify_knowing(
         Ok::<(), Infallible>(())
     });
     let whole = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut results = whole.results(plan.head());
-    plan.explain(known, &results).apply(&mut results);
-    results
+    whole.results(plan.head())
 }
 
 /// Why each regime and sweep of the request is hard.
@@ -406,7 +412,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let sweep = judge_sweep(backend, method, &problem, &want);
                 let (got, judged, lifted) = sweep.map_err(|e| (case::verdict_of(&e), e.to_string()))?;
                 let diagnosis = match judged.verdict {
-                    Verdict::Fail if request.diagnoses => {
+                    Verdict::Fail if request.diagnosis != Budget::Off => {
                         let exact = (&want.a_bar[..], &want.b_bar[..]);
                         let lost = precision::lost_in_sweep(backend, method, &problem, &got, &want);
                         lost.map_or_else(

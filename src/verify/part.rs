@@ -36,6 +36,6 @@ impl Divisible for Divided<'_> {
     }
 
     fn explain(&self, results: &Results) -> Explanations {
-        self.plan.explain(self.known, results)
+        self.plan.explain(self.known, results, (self.plan.diagnosis().begin(), &|| {}))
     }
 }

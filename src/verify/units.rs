@@ -11,6 +11,7 @@ use super::{
     solve_sweep,
 };
 use crate::analysis;
+use crate::judge::diagnose::{Budget, Searches};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
@@ -106,6 +107,11 @@ impl<'a> Plan<'a> {
     pub fn costs(&self) -> Vec<u64> {
         let methods = self.requests.first().map_or(0, |request| request.methods.len());
         self.works.iter().map(|work| work.cost(methods)).collect()
+    }
+
+    /// Whether there are several seeds.
+    pub fn has_seeds(&self) -> bool {
+        self.requests.len() > 1
     }
 
     /// How many units there are.
@@ -249,13 +255,23 @@ impl<'a> Plan<'a> {
         showcase(spec.weights, keys).is_some_and(|place| specs[place].key() == spec.key())
     }
 
-    /// Of results that are not explained yet, why things in them fail; nothing where that is not asked for.
-    pub fn explain(&self, known: &Known, results: &Results) -> Explanations {
-        if self.requests.iter().any(|request| !request.diagnoses) {
+    /// How long to look for why things fail.
+    pub fn diagnosis(&self) -> Budget {
+        self.requests.first().map_or(Budget::Off, |request| request.diagnosis)
+    }
+
+    /// Of results that are not explained yet, why things in them fail; nothing where that is not asked for. `told` is called after
+    /// each case that is explained.
+    pub fn explain(
+        &self,
+        known: &Known,
+        results: &Results,
+        (searches, told): (Searches, &(dyn Fn() + Sync)),
+    ) -> Explanations {
+        if searches.budget == Budget::Off {
             return Explanations::default();
         }
-        let cases = diagnosis::explain(self, known, results);
-        let mut explanations = Explanations { cases, ..Explanations::default() };
+        let mut explanations = diagnosis::explain(self, known, results, (&searches, told));
         reconstruction::explain(self, results, &mut explanations);
         explanations
     }
@@ -274,7 +290,7 @@ impl<'a> Plan<'a> {
         }
         head.tier = (backend.tier() != Tier::default()).then(|| backend.tier().name().to_owned());
         head.kernel_source = backend.source();
-        head.undiagnosed = !request.diagnoses;
+        head.undiagnosed = request.diagnosis == Budget::Off;
         head.regimes = notes(request, self.promise);
         head.planned = Some(request.plan(self.promise));
         head

@@ -351,6 +351,29 @@ fn the_first_failure_ends_a_run_that_is_to_fail_fast() {
     assert!(said.contains("stopped at the first failure (--fail-fast): "), "{said}");
 }
 
+/// The report that stands before the causes are known is none that a run keeps beside its own.
+#[test]
+fn verdicts_stand_before_causes_and_are_said() {
+    let home = tempfile::tempdir().expect("a folder");
+    let report = |name: &str| std::fs::read(home.path().join("report").join(name)).expect("a report");
+    let check = |more: &[&str]| {
+        let output = holdfast_in(home.path(), &[&["check", FAILING, "--out", "report"], more].concat());
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stderr)
+    };
+    let said = "FAIL: why is looked for in 1 case, at most 10 s (--diagnosis off leaves it out)\n";
+    assert_eq!(check(&[]), said);
+    let first = report("results.json");
+    assert_eq!(check(&["--diagnosis", "thorough"]), said.replace(", at most 10 s", ""));
+    assert!(first == report("previous.json") && first != report("results.json"));
+    assert_eq!(check(&["--diagnosis", "off"]), "");
+    assert_eq!(check(&["--quiet"]), "");
+    let wrong = holdfast_in(home.path(), &["check", FAILING, "--diagnosis", "0"]);
+    let expected = "error: --diagnosis is `0`, expected seconds for each failing case, as 10, or `thorough` or `off` \
+                    (hint: `holdfast check --help` says what it takes)\n";
+    assert_eq!((wrong.status.code(), text(&wrong.stderr)), (Some(2), expected.to_owned()));
+}
+
 /// Of a recording and of a header, whose sweeps fail as well.
 #[test]
 fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
@@ -358,7 +381,7 @@ fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
 
     let of_header = ["verify", "--header", RK4_IS_ZOH, "--method", "rk4", "--weights", "real"];
     for args in [&["check", FAILING][..], &of_header] {
-        for more in [&[][..], &["--no-diagnosis"]] {
+        for more in [&[][..], &["--diagnosis", "off"]] {
             let args = [args, &["--json", "results.json", "--out", "report"], more].concat();
             let output = holdfast_in(home.path(), &args);
             assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
@@ -366,15 +389,15 @@ fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
             let page = std::fs::read_to_string(home.path().join("report/index.html")).expect("a page");
             let is_asked = more.is_empty();
             assert_eq!(results.undiagnosed, !is_asked);
-            assert_eq!(results.command.contains("--no-diagnosis"), !is_asked, "{}", results.command);
+            assert_eq!(results.command.contains("--diagnosis off"), !is_asked, "{}", results.command);
             let failing = results.cases.iter().filter(|case| case.verdict == Verdict::Fail);
             let reruns: Vec<&String> = failing.clone().map(|case| &case.rerun).collect();
-            assert!(reruns.iter().all(|rerun| !rerun.contains("--no-diagnosis")), "{reruns:?}");
+            assert!(reruns.iter().all(|rerun| !rerun.contains("--diagnosis off")), "{reruns:?}");
             assert_eq!(failing.clone().any(|case| !case.diagnosis.is_empty()), is_asked);
             let said = text(&output.stdout);
             for said in [said, page] {
                 assert_eq!(
-                    said.to_lowercase().contains("why was not looked for (--no-diagnosis)"),
+                    said.to_lowercase().contains("why was not looked for (--diagnosis off)"),
                     !is_asked,
                     "{said}"
                 );

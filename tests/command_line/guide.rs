@@ -34,8 +34,11 @@ fn run(line: &str, folder: &Path) -> (String, i32) {
     assert_eq!(words[0], "holdfast", "`{line}`: only holdfast is run");
     let said = output(command().args(&words[1..]).current_dir(folder).env("CUDA_VISIBLE_DEVICES", ""));
     let status = said.status.code().expect("it ended by itself");
-    // How far it is, which is said where that takes its time.
-    let is_progress = |line: &&str| line.contains(", about ") && line.trim_end().ends_with(" left");
+    // How far it is.
+    let is_progress = |line: &&str| {
+        line.contains(", about ") && line.trim_end().ends_with(" left")
+            || line.starts_with("FAIL: why is looked for in ")
+    };
     let errors = text(&said.stderr);
     let errors: String = errors.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
     (text(&said.stdout) + &errors, status)

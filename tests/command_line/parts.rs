@@ -119,7 +119,7 @@ const RUNS: [&str; 4] =
 
 /// A folder with the recordings, and the command that judges them. Why two of them fail has no part in how they are divided.
 fn recordings() -> (TempDir, Vec<&'static str>) {
-    recordings_by(&["check", "--no-diagnosis"])
+    recordings_by(&["check", "--diagnosis", "off"])
 }
 
 fn recordings_by(command: &[&'static str]) -> (TempDir, Vec<&'static str>) {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::Backend;
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::problem::one_step::OneStep;
@@ -84,7 +85,7 @@ fn each_fault_fails_in_its_gradients_and_is_named() {
         faults.iter().find(is_it)
     };
     let backend = header("several");
-    let request = Request { diagnoses: false, ..request(Passes::Backward) };
+    let request = Request { diagnosis: Budget::Off, ..request(Passes::Backward) };
     let results = verify(&request, backend.as_ref());
     assert_eq!(results.cases.len(), 6 * Method::ALL.len());
     for case in &results.cases {
@@ -104,7 +105,8 @@ fn each_fault_fails_in_its_gradients_and_is_named() {
             && fault_of(case).is_some_and(|(_, weights, _, name)| is_first(weights, name))
     };
     let only = results.cases.iter().filter(is_named).map(|case| case.id.clone()).collect();
-    let results = verify(&Request { only: Some(only), diagnoses: true, ..request }, backend.as_ref());
+    let results =
+        verify(&Request { only: Some(only), diagnosis: Budget::Thorough, ..request }, backend.as_ref());
     let mut named = 0;
     for case in &results.cases {
         let Some((_, _, gradients, Some(name))) = fault_of(case) else { panic!("{}", case.id) };
@@ -132,7 +134,7 @@ fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
     #[case] weights: &[Weights],
     #[case] gradients: &[GradientName],
 ) {
-    let request = Request { diagnoses: false, ..request(Passes::Backward) };
+    let request = Request { diagnosis: Budget::Off, ..request(Passes::Backward) };
     let results = verify(&request, header(&format!("backward/{name}")).as_ref());
     assert_eq!(results.cases.len(), 6 * Method::ALL.len());
     for case in &results.cases {

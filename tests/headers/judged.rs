@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::Backend;
 use holdfast::kernel::cuda::cache::Cache;
 use holdfast::kernel::foreign::compiler::{self, Compiler, Precision};
@@ -218,8 +219,8 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
     let (inputs, c) = (vec![InputType::F32], vec![Operand::Variable]);
     let filter = Filter { regimes, inputs, c, ..Filter::default() };
     let methods = vec![Zoh, Bilinear];
-    let diagnoses = !names.is_empty();
-    let request = Request { filter, methods, diagnoses, sensitivity: false, ..Request::everything(1) };
+    let diagnosis = if names.is_empty() { Budget::Off } else { Budget::Thorough };
+    let request = Request { filter, methods, diagnosis, sensitivity: false, ..Request::everything(1) };
     let results = verify(&request, &backend);
     for weights in Weights::ALL {
         let cases = of(&results, Zoh, weights);

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::invariants::Invariant;
 use holdfast::judge::scan::Place;
 use holdfast::kernel::{Backend, KernelError};
@@ -119,7 +120,7 @@ fn gradients(
         passes: Passes::Backward,
         methods: methods.to_vec(),
         sensitivity: false,
-        diagnoses: false,
+        diagnosis: Budget::Off,
         ..Request::everything(seed)
     };
     let plan = Plan::new(&request, backend);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use holdfast::check::{self, Checked, Options};
 use holdfast::judge::budget;
+use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::Recording;
@@ -84,7 +85,7 @@ fn scan_by(
 
 /// The verdict, by what is stated.
 fn check(problem: &Problem, out: Vec<f32>, stages: Option<Stages>) -> Checked {
-    check_for(problem, out, stages, Options { diagnoses: false, ..Options::EVERYTHING })
+    check_for(problem, out, stages, Options { diagnosis: Budget::Off, ..Options::EVERYTHING })
 }
 
 /// With what is said where nothing is stated and these causes are asked about, or all.
@@ -194,7 +195,10 @@ fn naive_phi_functions_are_named_and_pass_where_they_are_stated() {
     let check = |out: Vec<f32>, stages: Option<Stages>| {
         let mut file = File::of(&problem, ComplexAs::Trailing);
         file.add_output(&problem, "foh", &out, None, ComplexAs::Trailing);
-        let options = Options { diagnoses: stages.is_none(), ..asking("naive-phi") };
+        let options = Options {
+            diagnosis: if stages.is_none() { Budget::Thorough } else { Budget::Off },
+            ..asking("naive-phi")
+        };
         file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
         check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
     };

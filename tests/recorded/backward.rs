@@ -1,6 +1,7 @@
 //! Recorded backward passes: read whole or refused, and every element of every gradient judged.
 
 use holdfast::check::{Checked, Options, check};
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick::LARGEST_Z;
 use holdfast::method::Method;
 use holdfast::problem::recorded::RecordError;
@@ -80,7 +81,7 @@ pub fn checked(file: &File) -> Vec<CaseResult> {
 
 /// Without causes.
 fn verdicts(file: &File) -> Vec<CaseResult> {
-    let options = Options { diagnoses: false, ..Options::EVERYTHING };
+    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
     check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
 }
 

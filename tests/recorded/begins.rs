@@ -3,6 +3,7 @@
 
 use holdfast::check::{self, Checked, Options};
 use holdfast::formula::Form;
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
@@ -81,7 +82,7 @@ fn a_reverse_scan_is_judged_from_the_last_position_on() {
         let place = |value: f32| {
             let mut file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
             file.metadata.insert("direction".to_owned(), "reverse".to_owned());
-            let options = Options { diagnoses: false, ..Options::EVERYTHING };
+            let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
             check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
         };
         let wrong = place(1e6);

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::path::Path;
 
 use holdfast::check::{self, Options};
+use holdfast::judge::diagnose::Budget;
 use holdfast::problem::recorded::Recording;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
@@ -107,7 +108,7 @@ fn nothing_is_said_of_causes_where_none_is_asked_for() {
         let mut case = checked(run, Options::EVERYTHING);
         case.diagnosis.clear();
         case.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.clear());
-        let options = Options { diagnoses: false, ..Options::EVERYTHING };
+        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
         assert_eq!(format!("{:?}", checked(run, options)), format!("{case:?}"));
     }
 }

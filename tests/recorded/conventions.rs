@@ -5,6 +5,7 @@ use std::path::Path;
 
 use holdfast::check::{self, Checked, Options};
 use holdfast::formula::{Form, Textbook};
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::{budget, quick};
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
@@ -272,7 +273,10 @@ fn zoh(problem: &Problem, outputs: [Vec<f32>; 2]) -> CaseResult {
 fn asked(problem: &Problem, [out, last]: &[Vec<f32>; 2], causes: Option<&str>) -> CaseResult {
     let mut file = File::of(problem, ComplexAs::Trailing);
     file.add_output(problem, "zoh", out, Some(last), ComplexAs::Trailing);
-    let options = Options { diagnoses: causes.is_some(), ..asking(causes.unwrap_or_default()) };
+    let options = Options {
+        diagnosis: if causes.is_some() { Budget::Thorough } else { Budget::Off },
+        ..asking(causes.unwrap_or_default())
+    };
     check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
 }
 

@@ -11,6 +11,7 @@ mod backward;
 mod backward_identified;
 mod begins;
 mod blind;
+mod budget;
 mod conventions;
 mod files;
 mod formulas;

@@ -7,6 +7,7 @@ use holdfast::check::on_device::{DeviceJudge, DeviceJudgeError};
 use holdfast::check::{self, Options};
 use holdfast::formula::Form;
 use holdfast::judge::budget::{self, Bounds};
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::kernel::launch::DeviceError;
 use holdfast::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
@@ -292,7 +293,10 @@ fn results_are_those_of_the_cpu() {
     let shape = Shape { batch: 2, dim: 12, dstate: 16, seqlen: 300, groups: 3 };
     for (weights, sound) in [(Weights::Real, true), (Weights::Real, false), (Weights::Complex, true)] {
         // What is said of failures depends on the judge in one way only.
-        let options = Options { diagnoses: weights == Weights::Real, ..asking("u-late") };
+        let options = Options {
+            diagnosis: if weights == Weights::Real { Budget::Thorough } else { Budget::Off },
+            ..asking("u-late")
+        };
         let problem = drawn(shape, weights, InputType::F32, (Operand::Variable, Operand::Constant));
         let recording =
             recorded_as(&problem, &["foh", "poly"].map(|name| name.parse().expect("a form")), sound);

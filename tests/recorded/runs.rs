@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdfast::check::{self, Options};
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
@@ -22,7 +23,7 @@ use crate::written::{ComplexAs, File};
 
 const ALL: Options = Options::EVERYTHING;
 const VERDICTS: Options =
-    Options { channels: None, seed: 1, stages: None, diagnoses: false, causes: Vec::new() };
+    Options { channels: None, seed: 1, stages: None, diagnosis: Budget::Off, causes: Vec::new() };
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded").join(name)

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use holdfast::case;
 use holdfast::check::{self, Options};
 use holdfast::judge::budget::{self, gradient::Pass};
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::diagnose::{self, Case, Effort, Models, Work};
 use holdfast::judge::quick;
 use holdfast::problem::recorded::{RecordedBackward, Recording};
@@ -134,7 +135,7 @@ impl Said {
 pub fn said<R: Read + Seek + Send>(recording: &Recording<R>, asked: Option<&str>) -> Said {
     match asked {
         None => whole(recording, Options::EVERYTHING),
-        Some("") => whole(recording, Options { diagnoses: false, ..Options::EVERYTHING }),
+        Some("") => whole(recording, Options { diagnosis: Budget::Off, ..Options::EVERYTHING }),
         // What a statement of the recording would accept is tried with the whole of it.
         Some(names) => narrowed(recording, names).unwrap_or_else(|| whole(recording, asking(names))),
     }
@@ -207,6 +208,10 @@ pub fn of_gradients<R: Read + Seek + Send>(recording: &Recording<R>, asked: Opti
     let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
     let mut tensors = case::gradients(pass, got, false, &|| ()).tensors;
     let work = asked.map_or_else(Work::default, |names| Work::for_names(names.split(" + ")));
-    case::diagnose_gradients(pass, got, &mut tensors, &work);
+    let failing: Vec<GradientName> =
+        tensors.iter().filter(|(_, one)| one.verdict == Verdict::Fail).map(|(name, _)| name).collect();
+    for (name, diagnosis) in case::diagnose_gradients(pass, got, &failing, &work) {
+        tensors[name].diagnosis = diagnosis;
+    }
     tensors
 }

@@ -102,6 +102,7 @@ pub fn tensor(name: &str, ratio: f64) -> TensorResult {
         worst: Some(worst(name, ratio)),
         max_ulp: ratio * 4.2,
         rel_l2: ratio * 1e-7,
+        wrong: Vec::new(),
         diagnosis: Vec::new(),
     }
 }
@@ -137,6 +138,7 @@ pub fn case(
         max_ulp: ratio * 4.2,
         rel_l2: ratio * 1e-7,
         diagnosis: Vec::new(),
+        search: None,
         tensors: [
             (TensorName::Out.into(), tensor("out", ratio)),
             (TensorName::LastState.into(), tensor("last_state", ratio / 2.0)),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::output_gradients::Loss;
@@ -18,7 +19,7 @@ use crate::altered::{FOH_AS_ZOH, WITHOUT_FOH};
 fn request(passes: Passes, regime: &str) -> Request {
     let regimes = vec![regime::find(regime).expect("in the table")];
     let filter = Filter { regimes, ..Filter::default() };
-    Request { passes, filter, sensitivity: false, diagnoses: false, ..Request::everything(1) }
+    Request { passes, filter, sensitivity: false, diagnosis: Budget::Off, ..Request::everything(1) }
 }
 
 /// Every layout, weight and input type.

@@ -2,6 +2,7 @@
 //! every element is within its bound, and double separates a wrong formula from bad rounding.
 
 use holdfast::judge::budget::gradient::{Pass, bounds};
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::relative;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
@@ -33,7 +34,7 @@ fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
 
 fn run_methods(backend: &dyn Backend, regimes: &[&str], methods: &[Method]) -> Results {
     let (filter, methods) = (filter(regimes), methods.to_vec());
-    let everything = Request { sensitivity: false, diagnoses: false, ..Request::everything(1) };
+    let everything = Request { sensitivity: false, diagnosis: Budget::Off, ..Request::everything(1) };
     verify(&Request { filter, methods, passes: Passes::Backward, ..everything }, backend, &|| {})
 }
 

@@ -1,6 +1,7 @@
 //! Promise: the kernels' source in double separates a wrong formula from a rounding problem. Right formulas shrink their
 //! error by about 2²⁹, wrong ones keep it.
 
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
@@ -22,7 +23,7 @@ fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
         ..Filter::default()
     };
     let (passes, everything) = (Passes::Forward, Request::everything(1));
-    verify(&Request { filter, passes, sensitivity: false, diagnoses: false, ..everything }, backend)
+    verify(&Request { filter, passes, sensitivity: false, diagnosis: Budget::Off, ..everything }, backend)
 }
 
 /// Chunks, both directions, groups, skip, gate, softplus, stiffness, the pole, and 129 positions: several warps.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
@@ -45,7 +46,7 @@ fn short_run(backend: &dyn Backend) -> Results {
             ..Filter::default()
         },
         sensitivity: false,
-        diagnoses: false,
+        diagnosis: Budget::Off,
         ..Request::everything(1)
     };
     verify(&request, backend)
@@ -98,11 +99,11 @@ fn without_a_diagnosis_the_verdicts_are_the_same(
     #[case] request: Request,
     #[case] is_diagnosed: fn(&Results) -> bool,
 ) {
-    let [mut with, without] =
-        [true, false].map(|diagnoses| verify(&Request { diagnoses, ..request.clone() }, backend));
+    let [mut with, without] = [Budget::Thorough, Budget::Off]
+        .map(|diagnosis| verify(&Request { diagnosis, ..request.clone() }, backend));
     assert!(is_diagnosed(&with));
     let text = console::render(&without, None, false);
-    assert!(text.contains("why was not looked for (--no-diagnosis)"), "{text}");
+    assert!(text.contains("why was not looked for (--diagnosis off)"), "{text}");
     with.undiagnosed = true;
     for case in &mut with.cases {
         case.diagnosis.clear();

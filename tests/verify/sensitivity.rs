@@ -1,6 +1,7 @@
 //! Promise: how small a relative error of Ā and of B̄ is caught is measured, and at most 2⁻²⁰ in the short f32 regimes; the same of
 //! their derivatives, and at most 2⁻¹⁶ there.
 
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
@@ -26,7 +27,7 @@ fn two_to_the_minus_20_is_caught_in_the_short_regimes_by_the_verdict_itself() {
     let request = request(regime::all().iter().filter(|r| r.short).collect());
     let results = run(&request, &CpuBackend::new());
     assert_eq!(results.sensitivity.len(), 12);
-    let quiet = Request { sensitivity: false, diagnoses: false, ..request };
+    let quiet = Request { sensitivity: false, diagnosis: Budget::Off, ..request };
     for one in &results.sensitivity {
         let (a_bar, b_bar) = (one.a_bar.expect("caught"), one.b_bar.expect("caught"));
         assert!(a_bar <= -20 && b_bar <= -20, "{one:?}");
@@ -114,7 +115,7 @@ fn what_was_measured_of_a_derivative_is_what_a_run_of_such_a_kernel_says() {
     request.filter.regimes.truncate(1);
     let measured = run(&request, &CpuBackend::new()).gradient_sensitivity;
     assert_eq!(measured.len(), 2);
-    let quiet = Request { sensitivity: false, diagnoses: false, ..request };
+    let quiet = Request { sensitivity: false, diagnosis: Budget::Off, ..request };
     for one in &measured {
         for (plant, of) in DERIVATIVES {
             let least = of(one).expect("caught");

@@ -3,6 +3,7 @@
 
 use holdfast::formula::Form;
 use holdfast::judge::coefficient;
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::scan::Place;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
@@ -51,7 +52,7 @@ fn what_a_rounding_of_a_costs_at_every_position_is_no_failure() {
         filter,
         more_seeds: (2..=12).collect(),
         sensitivity: false,
-        diagnoses: false,
+        diagnosis: Budget::Off,
         ..Request::everything(1)
     };
     let results = verify(&request, &fast());

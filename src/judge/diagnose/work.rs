@@ -1,6 +1,7 @@
-//! Work of a diagnosis: how much was done, and what is asked for.
+//! Work of a diagnosis: how much was done, what is asked for, and when it ends.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Work that a diagnosis takes: a count, not a time, and the same whenever the same is asked. The unit is about a position × a state of a
 /// scan that is computed; what is compared or solved by least squares counts with its elements × terms. What is begun and then computed
@@ -10,12 +11,43 @@ pub struct Work {
     done: AtomicU64,
     /// Names of the changes that are looked for; none for all.
     asked: Vec<String>,
+    /// When it ends; none where that is with the last of the search.
+    until: Option<Instant>,
+    most: Option<u64>,
+    is_cut: AtomicBool,
 }
 
 impl Work {
     /// Work that asks whether changes of these names explain a case, and looks for no others.
     pub fn for_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Work { asked: names.into_iter().map(Into::into).collect(), ..Work::default() }
+    }
+
+    /// The same, which ends at a time.
+    pub fn until(self, until: Option<Instant>) -> Self {
+        Work { until, ..self }
+    }
+
+    /// The same, which ends when so much of it is done.
+    pub fn up_to(self, most: u64) -> Self {
+        Work { most: Some(most), ..self }
+    }
+
+    /// Whether its time is over: then it is to end, and what its last step found counts for nothing.
+    pub fn is_over(&self) -> bool {
+        // Asking the clock takes as long as the least that is looked at.
+        let is_over = self.is_cut()
+            || self.most.is_some_and(|most| self.done() >= most)
+            || self.until.is_some_and(|until| Instant::now() >= until);
+        if is_over {
+            self.is_cut.store(true, Ordering::Relaxed);
+        }
+        is_over
+    }
+
+    /// Whether it was ended before its end.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
     }
 
     /// Whether a change is looked for, alone or as part of one that has a longer name.

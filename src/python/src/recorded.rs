@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use holdfast::check::on_device::DeviceJudge;
 use holdfast::check::{self, Options, Reason};
 use holdfast::cli::check::JudgeOn;
+use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::leftovers::scratch;
 use holdfast::method::Method;
@@ -58,7 +59,12 @@ pub fn judge(
     let views = views(tensors)?;
     let backend: JudgeOn = backend.parse().map_err(value_error)?;
     // The arithmetic is stated as a file states it.
-    let options = Options { channels, seed, diagnoses: diagnose, ..Options::EVERYTHING };
+    let options = Options {
+        channels,
+        seed,
+        diagnosis: if diagnose { Budget::Thorough } else { Budget::Off },
+        ..Options::EVERYTHING
+    };
     let command = rerun.clone();
     let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
         let mut device = match backend {

@@ -166,7 +166,6 @@ const OPEN: usize = 12;
 
 /// The failures that have an anchor, each with everything that explains it.
 pub fn failures(results: &Results, failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
-    let unexplained = text::unexplained(results);
     let laws = failures.iter().enumerate().filter(|(_, f)| matches!(f, Failure::Invariant(_)));
     let laws: Vec<usize> = laws.map(|(i, _)| i).take(OPEN / 2).collect();
     let view = |(i, failure): (usize, &Failure)| {
@@ -191,9 +190,9 @@ pub fn failures(results: &Results, failures: &[Failure], anchors: &Anchors) -> V
             unexplained => match failure {
                 Failure::Invariant(_) => {
                     "an invariant says that something is wrong, not what: fault models are fitted to cases and sweeps"
+                        .to_owned()
                 }
-                _ if failure.worst().is_empty() => "",
-                _ => unexplained,
+                _ => failure.unexplained(results),
             },
             rerun => failure.rerun(),
             table,

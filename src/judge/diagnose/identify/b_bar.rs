@@ -99,6 +99,9 @@ impl Readouts {
 /// The formulas of B̄ with which a variant is what was recorded, simple ones first; `readouts` are its own, whatever the gate.
 pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Candidate> {
     let case = search.case;
+    if case.work.is_over() {
+        return Vec::new();
+    }
     let Readouts { looks, dictionary, columns } = readouts;
     let outputs = |variant: &Variant| -> Vec<(f64, f64)> {
         let rows = looks.iter().map(|look| look.outputs(case, variant));

@@ -333,7 +333,7 @@ impl<'a> Search<'a> {
         for stage in stages {
             let candidates = stage();
             let outcome = self.outcome(&candidates);
-            if !matches!(outcome, Outcome::Nothing) {
+            if !matches!(outcome, Outcome::Nothing) || self.case.work.is_over() {
                 return outcome;
             }
             if self.may_explain_out(&candidates) {

@@ -330,6 +330,9 @@ impl<'s> Together<'s> {
         let nothing = vec![Own::default(); self.rows.len()];
         let of_one = |i: usize| {
             let (mut scratch, mut found) = (Scratch::default(), Vec::new());
+            if self.search.case.work.is_over() {
+                return found;
+            }
             let mut wanted = [0; 3];
             let with_epilogue = |indices: &[usize], epilogue: usize| {
                 [indices, &epilogue.checked_sub(1).map_or(vec![], |at| vec![count + at])].concat()
@@ -473,7 +476,8 @@ impl<'s> Together<'s> {
         let tried = NUMBERS / (each * points).max(1);
         let of_change = |&(change, own): &(&Change, &Vec<Own>)| {
             let start = self.search.alone(change);
-            let beside = grids.iter().filter(|(family, ..)| family.part() != change.part);
+            let is_over = case.work.is_over();
+            let beside = grids.iter().filter(|(family, ..)| !is_over && family.part() != change.part);
             let mut found = Vec::new();
             for (family, grid, of_grid) in beside {
                 for i in self.crossings(own, of_grid) {

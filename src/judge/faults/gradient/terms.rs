@@ -69,6 +69,9 @@ pub fn found(look: &Look) -> Option<Diagnosis> {
             Member { place, term, values: with.iter().zip(&zero).map(|(with, zero)| with - zero).collect() }
         }));
     }
+    if look.case.work.is_over() {
+        return None;
+    }
     members.retain(|member| member.values.iter().all(|value| value.is_finite()));
     let bounds = &look.case.bounds[look.name];
     let width = look.case.want[look.name].width;

@@ -109,6 +109,9 @@ impl<'a> Look<'a> {
     pub(super) fn values(&self, faults: &[&Fault]) -> Vec<f64> {
         let variant = self.case.variant(faults);
         let Case { problem, given, .. } = self.case;
+        if self.case.work.is_over() {
+            return vec![f64::NAN; self.range.len()];
+        }
         self.case.work.add(self.cost());
         let values = adjoint::sums_with(self.known.as_ref(), &variant, problem, given, &self.scope);
         values[self.name][self.range.clone()].to_vec()

@@ -246,12 +246,20 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         }
     }
     let shared = shared_part(&looks, &fitted, failing);
+    // What was ended names nothing. The pairs that come now are for what has no name yet, and change no other.
+    if case.work.is_cut() {
+        return diagnoses;
+    }
     let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
     let bases = bases(&found);
     for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
         if !is_named(models, &fitted[i]) {
             let singles: Vec<Model> = first[i].iter().chain(&places[i]).cloned().collect();
-            models.extend(look.pairs(&singles, &bases, PAIRS / left));
+            let pairs = look.pairs(&singles, &bases, PAIRS / left);
+            if case.work.is_cut() {
+                continue;
+            }
+            models.extend(pairs);
         }
         best_first(models, &explained);
         let named = models.iter().map(Model::named);
@@ -412,6 +420,10 @@ impl Case<'_> {
 
     /// What a backward pass has in a part of the problem.
     pub(super) fn sums(&self, variant: &Variant, scope: &Scope) -> Sums {
+        if self.work.is_over() {
+            let none = Scope { channels: Vec::new(), names: scope.names.clone(), state: scope.state };
+            return adjoint::sums(variant, self.problem, self.given, &none);
+        }
         self.work.add(self.cost(scope));
         adjoint::sums(variant, self.problem, self.given, scope)
     }

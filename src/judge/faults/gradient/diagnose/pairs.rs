@@ -13,7 +13,7 @@ impl Look<'_> {
     /// Pairs that explain the gradient. Those with what explains others come first, then those whose members remove most of the
     /// error, as far as the effort goes.
     pub(super) fn pairs(&self, singles: &[Model], bases: &[&str], effort: usize) -> Vec<Model> {
-        if self.wrong < TELLING {
+        if self.wrong < TELLING || self.case.work.is_over() {
             return Vec::new();
         }
         // Two of very many agree with a few numbers by chance.

@@ -1,0 +1,165 @@
+//! Why the cases of a judged run fail: after all verdicts are known, case by case, within a budget.
+
+use std::io::{Read, Seek};
+
+use super::diagnosis::{self, Explains};
+use super::every::Survey;
+use super::meant::{self, Turn};
+use super::{Options, Reason, Truths, gradients};
+use crate::judge::diagnose::{Budget, Searches, Work, identify};
+use crate::judge::slight;
+use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
+use crate::problem::{Problem, Stages};
+use crate::promise::Promise;
+use crate::results::{CaseResult, Search, Verdict};
+
+/// What is known of the outputs of a judged run.
+pub struct Solved {
+    /// The channels with a truth that were judged first, and that.
+    pub(super) rows: Vec<usize>,
+    pub(super) truths: Truths,
+    /// What the quick route says, where it judged all channels.
+    pub(super) surveys: Option<Vec<Survey>>,
+    /// All channels with a verdict.
+    pub(super) named: Vec<usize>,
+}
+
+/// Cases that stand for others which fail alike, if they have one and the same cause, or none has any.
+const ALIKE: usize = 2;
+
+/// Searches of a command, and what they came to.
+pub struct Searching<'a> {
+    searches: Searches,
+    names: &'a [String],
+    told: &'a dyn Fn(),
+    /// Of each case that was searched what it fails like, its id, and its cause.
+    searched: Vec<(String, String, Option<String>)>,
+}
+
+/// Looks for what explains a case.
+type Explain<'e> = &'e mut dyn FnMut(&mut CaseResult, &Work) -> Result<(), Reason>;
+
+impl<'a> Searching<'a> {
+    /// Searches whose time has begun. `told` is called after each case that fails.
+    pub fn new(searches: Searches, options: &'a Options, told: &'a dyn Fn()) -> Self {
+        Searching { searches, names: &options.causes, told, searched: Vec::new() }
+    }
+
+    /// Explains a case that fails, as far as the budget goes.
+    pub(super) fn case(&mut self, case: &mut CaseResult, explain: Explain) -> Result<(), Reason> {
+        if case.verdict != Verdict::Fail {
+            return Ok(());
+        }
+        case.search = self.search(case, explain)?;
+        (self.told)();
+        Ok(())
+    }
+
+    fn search(&mut self, case: &mut CaseResult, explain: Explain) -> Result<Option<Search>, Reason> {
+        let fails_like = fails_like(case);
+        if let Some((id, cause)) = self.alike(&fails_like) {
+            let (id, asked) = (id.to_owned(), Vec::from_iter(cause.map(str::to_owned)));
+            let mut same = case.clone();
+            let is_same = match (&asked[..], self.searches.of_case(&asked)) {
+                ([], _) => true,
+                (_, None) => false,
+                ([cause], Some(work)) => {
+                    explain(&mut same, &work)?;
+                    same.diagnosis.first().is_some_and(|found| found.name == *cause)
+                }
+                _ => false,
+            };
+            if is_same {
+                return Ok(Some(Search::As(id)));
+            }
+        }
+        let Some(work) = self.searches.of_case(self.names) else {
+            return Ok(Some(Search::NotBegun(self.searches.of_all())));
+        };
+        explain(case, &work)?;
+        let cause = case.diagnosis.first().map(|cause| cause.name.clone());
+        self.searched.push((fails_like, case.id.clone(), cause));
+        Ok(work.is_cut().then(|| Search::Ended(self.searches.of_each())))
+    }
+
+    /// The first of several cases that fail like this one and have the same cause, and that.
+    fn alike(&self, fails_like: &str) -> Option<(&str, Option<&str>)> {
+        let alike = self.searched.iter().filter(|(other, ..)| other == fails_like);
+        let alike: Vec<_> = alike.map(|(_, id, cause)| (&**id, cause.as_deref())).collect();
+        let stands =
+            |one: &(&str, Option<&str>)| alike.iter().filter(|(_, cause)| *cause == one.1).count() >= ALIKE;
+        // Each is searched that is to be searched to the end.
+        alike.iter().copied().find(stands).filter(|_| self.searches.budget != Budget::Thorough)
+    }
+}
+
+/// All that is known of a failure before its cause is.
+fn fails_like(case: &CaseResult) -> String {
+    let tensors = case.tensors.iter().map(|(name, tensor)| {
+        let places = tensor.wrong.iter().map(|wrong| (&wrong.values, &wrong.places));
+        (name.name(), tensor.verdict, places.collect::<Vec<_>>())
+    });
+    let tensors: Vec<_> = tensors.collect();
+    format!("{} {} {} {tensors:?}", case.method, case.weights, case.input)
+}
+
+/// Explains the cases of a run, its outputs' and then its gradients'.
+///
+/// # Errors
+/// What cannot be read.
+pub fn explain<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    options: &Options,
+    solved: Option<&Solved>,
+    cases: &mut [CaseResult],
+    searching: &mut Searching,
+) -> Result<(), Reason> {
+    let layout = recording.layout();
+    let stages = options.stages.unwrap_or(layout.stages);
+    let (of_outputs, of_gradients) = cases.split_at_mut(layout.outputs.len());
+    let is_off = searching.searches.budget == Budget::Off;
+    let fails = |cases: &[CaseResult]| !is_off && cases.iter().any(|case| case.verdict == Verdict::Fail);
+    if let Some(solved) = solved.filter(|_| fails(of_outputs)) {
+        let RecordedRun { mut problem, outputs } = recording.read(&solved.rows)?;
+        for (at, case) in of_outputs.iter_mut().enumerate() {
+            searching.case(case, &mut |case, work| {
+                output(recording, (stages, solved), (&mut problem, &outputs), at, (case, work))
+            })?;
+        }
+    }
+    if fails(of_gradients) {
+        gradients::explain(recording, stages, of_gradients, searching)?;
+    }
+    Ok(())
+}
+
+/// Explains one output: by fault models, then by what may have been meant, by other formulas, and by what has looser bounds. A step
+/// that was ended names nothing, and none comes after it.
+fn output<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    (stages, solved): (Stages, &Solved),
+    (problem, outputs): (&mut Problem, &[RecordedOutput]),
+    at: usize,
+    (case, work): (&mut CaseResult, &Work),
+) -> Result<(), Reason> {
+    let contract = Promise::recorded(stages).contract;
+    let tensors = recording.layout().outputs.iter().nth(at);
+    let (Some(tensors), output) = (tensors, &outputs[at]) else { return Ok(()) };
+    let truth = solved.truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
+    let survey = solved.surveys.as_ref().map(|surveys| &surveys[at]);
+    let by_rows = |problem: &mut Problem, explains: Explains, of_formulas, case: &mut CaseResult| {
+        if let Some(truth) = truth {
+            diagnosis::of_case((problem, &contract), output, truth, (explains, of_formulas, work), case);
+        }
+    };
+    let meant = |problem: &Problem, turn, case: &mut CaseResult| {
+        let solved_output = diagnosis::Solved { problem, contract: &contract, output, truth };
+        let shown = (&solved.named[..], survey, &solved_output as &dyn meant::Rounded);
+        meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
+    };
+    by_rows(problem, diagnosis::by_models, false, case);
+    by_rows(problem, slight::explain, false, case);
+    meant(problem, Turn::First, case)?;
+    by_rows(problem, identify, true, case);
+    Ok(meant(problem, Turn::Last, case)?)
+}

@@ -1,0 +1,181 @@
+//! Promise: causes are looked for within a budget, which changes no name; and a failure says where it is.
+
+use std::io::Cursor;
+
+use holdfast::check::{self, Options};
+use holdfast::judge::diagnose::Budget;
+use holdfast::method::Method;
+use holdfast::problem::Problem;
+use holdfast::problem::recorded::Recording;
+use holdfast::report::text;
+use holdfast::results::{CaseResult, Search, Verdict};
+use holdfast::tensor::{ComputedName, TensorName};
+use rstest::rstest;
+
+use crate::conventions::truth;
+use crate::support::problems::{Layout, generator};
+use crate::written::{ComplexAs, File};
+
+type Change = fn(&mut Problem);
+
+fn problem() -> Problem {
+    let layout = Layout { gate: true, extras: true, ..Layout::plain(2, 8, 3, 32) };
+    let mut problem = layout.random(&mut generator("a budget"));
+    problem.judged_channels = problem.channels().collect();
+    problem
+}
+
+fn outputs(problem: &Problem) -> [Vec<f32>; 2] {
+    truth(problem, Method::Zoh.into()).map(|values| values.into_iter().map(|value| value as f32).collect())
+}
+
+/// Outputs under these labels, each of a problem with a change.
+fn recorded(all: &[(&str, Change)]) -> Recording<Cursor<Vec<u8>>> {
+    let problem = problem();
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    for (label, change) in all {
+        let mut changed = problem.clone();
+        change(&mut changed);
+        let [out, last] = outputs(&changed);
+        file.add_output(&problem, &format!("zoh.{label}"), &out, Some(&last), ComplexAs::Trailing);
+    }
+    file.recording()
+}
+
+fn checked(recording: &Recording<Cursor<Vec<u8>>>, diagnosis: Budget) -> Vec<CaseResult> {
+    let options = Options { diagnosis, ..Options::EVERYTHING };
+    check::check("run", "run", recording, &options, &|| ()).expect("a run").cases
+}
+
+fn names(case: &CaseResult) -> Vec<(ComputedName, Vec<&str>)> {
+    let named =
+        |(name, tensor): (_, &holdfast::results::TensorResult)| tensor.diagnosis.first().map(|_| name);
+    let with = case.tensors.iter().filter_map(named);
+    with.map(|name| (name, case.tensors[name].diagnosis.iter().map(|one| &*one.name).collect())).collect()
+}
+
+const NO_BIAS: Change = |problem| problem.delta_bias = None;
+const NO_SKIP: Change = |problem| problem.d = None;
+/// No mistake of this catalogue.
+const NOISE: Change = |problem| {
+    let spoil = |(i, u): (usize, &mut f32)| *u *= 1.0 + (i as f32 * 1.7).sin();
+    problem.u.iter_mut().enumerate().for_each(spoil);
+};
+
+#[rstest]
+#[case::of_a_model(NO_BIAS)]
+#[case::of_two(|problem: &mut Problem| { NO_BIAS(problem); NO_SKIP(problem) })]
+#[case::of_a_number(|problem: &mut Problem| problem.c.iter_mut().for_each(|c| *c *= 1.3))]
+#[case::of_nothing(NOISE)]
+fn a_search_that_ends_early_names_what_a_whole_one_does_or_nothing(#[case] change: Change) {
+    let recording = recorded(&[("a", change)]);
+    let whole = &checked(&recording, Budget::Thorough)[0];
+    assert_eq!((whole.verdict, &whole.search), (Verdict::Fail, &None));
+    for most in (0..24).map(|power| 1 << power) {
+        let cut = &checked(&recording, Budget::Work(most))[0];
+        assert_eq!(cut.verdict, Verdict::Fail);
+        let said = names(cut);
+        assert!(said.iter().all(|one| names(whole).contains(one)), "{most}: {said:?}, {:?}", names(whole));
+        let is_whole = cut.search.is_none();
+        assert!(is_whole || cut.search == Some(Search::Ended(format!("{most} units of work"))));
+        assert!(!is_whole || said == names(whole), "{most}");
+    }
+    let none = &checked(&recording, Budget::Work(0))[0];
+    assert!(names(none).is_empty() && none.search.is_some());
+}
+
+#[test]
+fn two_of_cases_that_fail_alike_are_searched() {
+    let recording = recorded(&[("a", NO_BIAS), ("b", NO_BIAS), ("c", NO_BIAS), ("d", NO_SKIP)]);
+    let cases = checked(&recording, Budget::Work(u64::MAX));
+    let [a, b, c, d] = &cases[..] else { panic!("{}", cases.len()) };
+    for case in [a, b, d] {
+        assert!(!case.diagnosis.is_empty() && case.search.is_none(), "{}", case.id);
+    }
+    assert_eq!((&c.search, names(c).len()), (&Some(Search::As(a.id.clone())), 0));
+    assert!(checked(&recording, Budget::Thorough).iter().all(|case| case.search.is_none()));
+
+    // Of what has no cause, too. What has another one is searched, however alike it looks.
+    let recording = recorded(&[("a", NOISE), ("b", NOISE), ("c", NOISE)]);
+    let cases = checked(&recording, Budget::Work(u64::MAX));
+    assert!(cases.iter().all(|case| case.diagnosis.is_empty()));
+    assert_eq!(cases.map_search(), [None, None, Some(Search::As(cases[0].id.clone()))]);
+    let other: Change = |problem| problem.delta_bias.iter_mut().flatten().for_each(|bias| *bias *= 2.0);
+    let recording = recorded(&[("a", NO_BIAS), ("b", NO_BIAS), ("c", other)]);
+    let cases = checked(&recording, Budget::Work(u64::MAX));
+    assert_eq!(cases.map_search(), [None, None, None]);
+    assert_ne!(names(&cases[2]), names(&cases[0]));
+}
+
+trait Searches {
+    fn map_search(&self) -> Vec<Option<Search>>;
+}
+
+impl Searches for Vec<CaseResult> {
+    fn map_search(&self) -> Vec<Option<Search>> {
+        self.iter().map(|case| case.search.clone()).collect()
+    }
+}
+
+/// An output that is spoilt at some (item, channel, position), and what is said of that.
+#[rstest]
+#[case(f32::NAN, |at: [usize; 3]| at[0] == 1 && at[1] % 2 == 1 && at[2] >= 16,
+    &["out: 64 of 512 elements are NaN, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on"])]
+#[case(1e6, |_: [usize; 3]| true, &["out: all 512 elements fail, the first at [0, 0, 0]: all items, all channels, all positions"])]
+#[case(0.0, |at: [usize; 3]| at[2] < 5,
+    &["out: 80 of 512 elements are 0, the first at [0, 0, 0]: all items, all channels, positions up to 4"])]
+#[case(f32::INFINITY, |at: [usize; 3]| at[1] != 3 && (8..12).contains(&at[2]),
+    &["out: 56 of 512 elements are infinite, the first at [0, 0, 8]: all items, all channels but 3, positions 8 to 11"])]
+#[case(1e6, |at: [usize; 3]| at[0] == 0 && [1, 4, 6].contains(&at[1]) && at[2] % 8 == 5,
+    &["out: 12 of 512 elements fail, the first at [0, 1, 5]: item 0, channels 1, 4 and 6, each position 5 + 8k"])]
+#[case(1e6, |at: [usize; 3]| [0, 1, 3, 7, 12].contains(&at[2]) && at[1] % 2 == 0,
+    &["out: 40 of 512 elements fail, the first at [0, 0, 0]: all items, even channels, 5 of 32 positions"])]
+fn a_failure_says_where_it_is(
+    #[case] value: f32,
+    #[case] is_spoilt: fn([usize; 3]) -> bool,
+    #[case] says: &[&str],
+) {
+    let said = where_it_fails(|at, right| if is_spoilt(at) { value } else { right });
+    assert_eq!(said, says);
+}
+
+fn where_it_fails(spoil: impl Fn([usize; 3], f32) -> f32) -> Vec<String> {
+    let problem = problem();
+    let [mut out, last] = outputs(&problem);
+    for (i, value) in out.iter_mut().enumerate() {
+        *value = spoil([i / 256, i / 32 % 8, i % 32], *value);
+    }
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &out, Some(&last), ComplexAs::Trailing);
+    let case = checked(&file.recording(), Budget::Off).remove(0);
+    assert!(case.tensors[TensorName::LastState].wrong.is_empty());
+    case.tensors[TensorName::Out].wrong.iter().map(|wrong| text::wrong("out", wrong)).collect()
+}
+
+/// Numbers that are wrong, and beside them some that are none.
+#[test]
+fn what_is_no_number_has_a_line_of_its_own() {
+    let said = where_it_fails(|[item, channel, at], right| match at {
+        20.. if channel == 2 => f32::NAN,
+        _ if item == 1 => right + 1e6,
+        _ => right,
+    });
+    let all =
+        "out: 268 of 512 elements fail, the first at [0, 2, 20]: all items, all channels, all positions";
+    let nan = "out: 24 of 512 elements are NaN, the first at [0, 2, 20]: all items, channel 2, positions from 20 on";
+    assert_eq!(said, [all, nan]);
+}
+
+#[rstest]
+#[case("10", Some(Budget::USUAL))]
+#[case("off", Some(Budget::Off))]
+#[case("thorough", Some(Budget::Thorough))]
+#[case("0", None)]
+#[case("-1", None)]
+#[case("nan", None)]
+#[case("1e30", None)]
+#[case("long", None)]
+fn a_budget_is_seconds_or_a_word(#[case] text: &str, #[case] budget: Option<Budget>) {
+    assert_eq!(text.parse().ok(), budget);
+    assert!(budget.is_none_or(|budget| budget.to_string() == text));
+}
