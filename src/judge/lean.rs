@@ -358,6 +358,8 @@ pub(super) struct State {
     pub(super) moved: [Complex64; 2],
     pub(super) before: Complex64,
     pub(super) x: Complex64,
+    /// Of the terms of `input` together.
+    input_size: f64,
     /// Magnitudes of the terms of x, before the step and after it.
     sizes: [f64; 2],
     c: Complex64,
@@ -402,17 +404,19 @@ impl<'a> Channel<'a> {
                         let of = |(b_bar, offset): (Option<Complex64>, isize)| {
                             b_bar.map(|b_bar| b_bar * f64::from(problem.u_at(at, l as isize + offset)))
                         };
-                        (step.a_bar, inputs.filter_map(of).sum::<Complex64>())
+                        let inputs: Vec<Complex64> = inputs.filter_map(of).collect();
+                        let size: f64 = inputs.iter().map(|input| input.norm()).sum();
+                        (step.a_bar, inputs.into_iter().sum::<Complex64>(), size)
                     };
-                    let ((a_bar, input), nudged) = (step(delta), step(delta * (1.0 + NUDGE)));
+                    let ((a_bar, input, input_size), nudged) = (step(delta), step(delta * (1.0 + NUDGE)));
                     let moved = [(nudged.0 - a_bar) / NUDGE, (nudged.1 - input) / NUDGE];
-                    State { z: a * delta, a_bar, input, moved, c, ..State::default() }
+                    State { z: a * delta, a_bar, input, input_size, moved, c, ..State::default() }
                 };
                 let mut states: Vec<State> = (0..shape.dstate).map(of_state).collect();
                 for (n, state) in states.iter_mut().enumerate() {
                     let (x, sum, size) = (&mut x[n], &mut exponents[n], &mut sizes[n]);
                     state.sizes[0] = *size;
-                    *size = state.a_bar.norm() * *size + state.input.norm();
+                    *size = state.a_bar.norm() * *size + state.input_size;
                     state.sizes[1] = *size;
                     state.before = *x;
                     *x = state.a_bar * *x + state.input;
@@ -496,15 +500,18 @@ impl<'a> Channel<'a> {
                     let product = state.a_bar * state.before;
                     of_delta += (*q * (a_moved * state.before + input_moved)).re;
                     read.add((Rounded::State, n), Stage::Y, seen, reads * seen, 1.0);
-                    carried.add((Rounded::Input, n), Stage::Du, state.input, *q * state.input, 2.0);
-                    carried.add((Rounded::Input, n), Stage::State, state.input, *q * state.input, 1.0);
+                    let (input, of_input) = ((state.input, state.input_size), *q * state.input);
+                    let of_input = (of_input, q.norm() * state.input_size);
+                    carried.add_sum((Rounded::Input, n), Stage::Du, input, of_input, 2.0);
+                    // Each of several inputs is rounded, and each sum of them.
+                    carried.add_sum((Rounded::Input, n), Stage::State, input, of_input, 2.0);
                     let by_z = *q * (a_moved * state.before + input_moved);
                     carried.add((Rounded::Z, n), Stage::State, state.z, by_z, 1.0);
                     carried.add((Rounded::Decay, n), Stage::State, state.a_bar, *q * product, 1.0);
                     carried.add((Rounded::Product, n), Stage::State, product, *q * product, 1.0);
                     carried.add((Rounded::Sum, n), Stage::State, state.x, *q * state.x, 1.0);
                     let [before, after] = state.sizes.map(|size| q.norm() * size * U);
-                    let of_input = q.norm() * state.input.norm() * self.contract.input_error(problem.weights);
+                    let of_input = q.norm() * state.input_size * self.contract.input_error(problem.weights);
                     carried.sum += (before * state.a_bar.norm() * carried.complex).powi(2)
                         + after * after * (1.0 + allowance::scan_joins(shape.seqlen))
                         + of_input * of_input;
@@ -523,6 +530,10 @@ impl<'a> Channel<'a> {
                 let error = position.delta_error;
                 carried.run((Rounded::Delta, 0), position.delta.into(), of_delta.abs() * error, error);
                 carried.cut(Rounded::Delta, Stage::Delta, of_delta * error);
+                // x_{−1} is rounded where it is given.
+                for (n, (state, q)) in position.states.iter().zip(&q).enumerate().filter(|_| i == 0) {
+                    carried.add((Rounded::Sum, n), Stage::State, state.before, *q * state.before, 1.0);
+                }
             }
         }
         let additions = (shape.dstate * problem.weights.width() + self.directions.len() - 1) as f64;
@@ -725,14 +736,26 @@ impl Roundings {
 
     /// So many roundings of a stage to `value`, which contributes `kappa`.
     fn add(&mut self, of: (Rounded, usize), stage: Stage, value: Complex64, kappa: Complex64, times: f64) {
+        self.add_sum(of, stage, (value, value.norm()), (kappa, kappa.norm()), times);
+    }
+
+    /// The same of a sum whose terms have these sizes together.
+    fn add_sum(
+        &mut self,
+        of: (Rounded, usize),
+        stage: Stage,
+        (value, size): (Complex64, f64),
+        (kappa, most): (Complex64, f64),
+        times: f64,
+    ) {
         let rounding = self.stages.rounding(stage);
-        if rounding.unit == 0.0 || value == Complex64::ZERO {
+        if rounding.unit == 0.0 || size == 0.0 {
             return;
         }
-        let unit = rounding.unit + rounding.underflow / value.norm();
+        let unit = rounding.unit + rounding.underflow / size;
         // About its mean, what is cut off is at most half a unit, as is what rounding to nearest does.
         let off = if self.stages.cuts(stage) { 0.5 * unit } else { unit };
-        self.run(of, value, kappa.norm() * off * times * self.complex, rounding.unit);
+        self.run(of, value, most * off * times * self.complex, rounding.unit);
         self.cut(of.0, stage, kappa.re * unit * times);
     }
 

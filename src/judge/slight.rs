@@ -131,8 +131,8 @@ fn fitted(case: &Case, factor: Factor) -> Option<Diagnosis> {
     let is_within = elements.iter().all(|(error, way)| (error - alpha * way).abs() <= 1.0);
     // A NaN explains nothing.
     (is_within && residual <= NEEDED).then(|| {
-        // As many digits as are known.
-        let known = (left / moved / elements.len() as f64).sqrt().max(1e-9);
+        // As many digits as are known, and one less: what is left is not all random.
+        let known = 10.0 * (left / moved / elements.len() as f64).sqrt().max(1e-9);
         let digits = (-known.log10()).floor().max(2.0) as usize;
         let text = format!("{:.digits$}", 1.0 + alpha);
         let text = text.trim_end_matches('0').trim_end_matches('.');
