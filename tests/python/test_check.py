@@ -320,3 +320,34 @@ def test_tensors_of_torch(run):
         result = holdfast.scan(**narrow, method="zoh")
         assert result.dtype == torch.bfloat16 and result.device.type == device
         assert holdfast.check(**narrow, method="zoh", out=result).passed
+
+
+def test_a_scan_goes_on_from_a_state_in_every_layout():
+    inputs = drawn(groups=2)
+    whole, last = reference(**inputs)
+    cut = {name: array if name == "A" else array[..., 16:] for name, array in inputs.items()}
+    _, between = reference(**{name: array if name == "A" else array[..., :16] for name, array in inputs.items()})
+    turned = {name: array if name == "A" else numpy.moveaxis(array, -1, 1) for name, array in cut.items()}
+    for layout, given in (("bdl", cut), ("bld", turned)):
+        out, state = holdfast.scan(**given, layout=layout, initial_state=between, return_last_state=True)
+        assert out.shape == given["u"].shape
+        assert numpy.allclose(out if layout == "bdl" else out.swapaxes(1, 2), whole[..., 16:], rtol=1e-4, atol=1e-5)
+        assert holdfast.check(**given, layout=layout, initial_state=between, out=out, last_state=state).passed
+    assert numpy.allclose(state, last, rtol=1e-4, atol=1e-5)
+    u = numpy.random.default_rng(4).normal(size=(2, 16, 4, 3)).astype("f4")
+    heads = {"u": u, "delta": abs(u[..., 0]), "A": -numpy.ones(4, "f4"), "B": u[:, :, :2, :1], "C": u[:, :, :2, 1:2]}
+    out, state = holdfast.scan(**heads, layout="blhp", return_last_state=True)
+    assert out.shape == u.shape and state.shape == (2, 4, 3, 1)
+    assert holdfast.check(**heads, layout="blhp", out=out, last_state=state).passed
+    again = holdfast.scan(**heads, layout="blhp", initial_state=state)
+    assert holdfast.check(**heads, layout="blhp", initial_state=state, out=again).passed and not numpy.array_equal(again, out)
+
+
+def test_a_scan_of_what_requires_gradients_is_refused(torch, run):
+    inputs, _ = run
+    tensors = {name: torch.tensor(array) for name, array in inputs.items()}
+    tensors["B"].requires_grad_()
+    with pytest.raises(ValueError, match="tensor `B` requires grad, expected none that does.*hint: torch.no_grad"):
+        holdfast.scan(**tensors)
+    with torch.no_grad():
+        assert holdfast.scan(**tensors).shape == tensors["u"].shape
