@@ -429,9 +429,21 @@ def test_a_function_of_one_shape_is_given_that_shape():
 
     assert "B as (dim, dstate) and C as (dim, dstate)" in holdfast.assert_correct(constant).notes[0]
     with pytest.raises(IndexError, match="too many indices"):
+        holdfast.assert_correct(scan_of_guide, b="constant", c="constant", layout="bdl")
+    with pytest.raises(TypeError, match=r"arrays of numpy.*\(dim, dstate\) in layout bdl: IndexError: .* in layout bld: ValueError: .*hint: "):
         holdfast.assert_correct(scan_of_guide, b="constant", c="constant")
-    with pytest.raises(TypeError, match=r"raises with arrays of numpy.*seqlen\): ValueError: .*\(dim, dstate\): ValueError: .*hint: "):
-        holdfast.assert_correct(lambda u, delta, A, B, C: B.reshape(7))
+
+    def turned(x, dt, A, B, C):
+        return scan_of_guide(*(w.swapaxes(1, 2) for w in (x, dt)), A, *(w.swapaxes(1, 2) for w in (B, C))).swapaxes(1, 2)
+
+    report = holdfast.assert_correct(turned)
+    assert "B as (batch, seqlen, dstate)" in report.notes[0] and len(report.cases) == 5
+    with pytest.raises(AssertionError, match='layout="bld"'):
+        holdfast.assert_correct(turned, "foh", "short")
+    asked = {"weights": "complex", "inputs": "f16", "regimes": "groups", "b": "grouped", "c": "constant"}
+    (ours,), (theirs,) = (holdfast.problems(**asked, layout=layout) for layout in ("bdl", "bld"))
+    for name, array in ours.inputs.items():
+        assert numpy.array_equal(array if name in "AC" else numpy.moveaxis(array, -1, 1), theirs.inputs[name])
     with pytest.raises(TypeError, match="does not take what regime `everything-on` has, expected one that takes u, delta"):
         holdfast.assert_correct(scan_of_guide, regimes="everything-on")
 

@@ -29,6 +29,16 @@ def name_of(fn: Callable[..., Any]) -> str:
     return name if name.isidentifier() else "fn"
 
 
+def said(shapes: Any, layout: str) -> str:
+    """Shapes of B or C in words."""
+    named = [SHAPES[one] for one in ([shapes] if isinstance(shapes, str) else shapes)]
+    return " or ".join(one if layout == "bdl" else _turned(one) for one in named)
+
+
+def _turned(shape: str) -> str:
+    return shape.replace(", dstate, seqlen)", ", dstate)").replace("(batch", "(batch, seqlen")
+
+
 def _signature(fn: Callable[..., Any]) -> Any:
     import inspect
 
@@ -103,24 +113,29 @@ def _mentions(fn: Callable[..., Any], framework: str) -> bool:
     return any(str(module).partition(".")[0] == framework for module in modules)
 
 
-def shape_and_framework(
-    fn: Callable[..., Any], first: Callable[..., Any], b: Any, c: Any, xp: Any
-) -> tuple[Any, Any, str]:
-    """The shapes of B and C and the framework that a function takes, of those that are not given. `first(b=, c=, xp=)` is a
-    problem.
+def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: Any) -> dict[str, Any]:
+    """The shapes of B and C, the layout and the framework that a function takes: `b`, `c`, `layout` and `xp`, of which `asked` may
+    leave some None. `first` makes a problem of them.
 
     Raises what the function raises on all of them, and TypeError where that differs between them.
     """
     # A function for groups also has what regimes with groups ask of it.
-    shapes = [(b or one, c or one) for one in ("grouped", "variable", "constant")]
+    shapes = [
+        {"b": asked["b"] or one, "c": asked["c"] or one, "layout": layout}
+        for layout in ([asked["layout"]] if asked["layout"] else ["bdl", "bld"])
+        for one in ("grouped", "variable", "constant")
+    ]
     shapes = [pair for i, pair in enumerate(shapes) if pair not in shapes[:i]]
-    raised: list[tuple[str, str, Exception]] = []
+    raised: list[tuple[str, dict[str, Any], Exception]] = []
 
-    def ran(framework: str) -> tuple[list[tuple[tuple[Any, Any], bool]], str]:
+    def ran(framework: str) -> tuple[list[tuple[dict[str, Any], bool]], str]:
         """The shapes that a function runs with, and whether what it returns is right; and whose arrays that is."""
-        found, returned = [], framework
-        for pair in shapes:
-            problem = first(b=pair[0], c=pair[1], xp=framework)
+        found: list[tuple[dict[str, Any], bool]] = []
+        returned = framework
+        for shape in shapes:
+            if found and found[0][0]["layout"] != shape["layout"]:
+                break
+            problem = first(**shape, xp=framework)
             inputs = problem.inputs
             call = adapted(fn, inputs)
             if call is None:
@@ -128,24 +143,25 @@ def shape_and_framework(
             try:
                 out, last_state = pair_of(call(**inputs))
             except Exception as error:
-                raised.append((framework, str(pair[0]), error))
+                raised.append((framework, shape, error))
                 continue
             if getattr(out, "shape", None) is None or tuple(out.shape) != tuple(inputs["u"].shape):
-                found.append((pair, False))
+                found.append((shape, False))
                 continue
             returned = like(out)[0]
             try:
                 is_right = problem.judge(out, last_state, diagnose=False).passed
             except ValueError:
                 is_right = False
-            found.append((pair, is_right))
+            found.append((shape, is_right))
         return found, returned
 
+    xp = asked["xp"]
     if xp is not None:
         frameworks = [framework_of(xp)]
     else:
         frameworks = [name for name in FRAMEWORKS if name == "numpy" or name in sys.modules]
-    best: tuple[list[tuple[tuple[Any, Any], bool]], str] | None = None
+    best: tuple[list[tuple[dict[str, Any], bool]], str] | None = None
     for framework in frameworks:
         found, returned = ran(framework)
         if returned != framework and xp is None:
@@ -160,17 +176,21 @@ def shape_and_framework(
             frameworks += [name for name in FRAMEWORKS if name in sys.modules and name not in frameworks]
     if best is not None:
         found, framework = best
-        right = [pair for pair, is_right in found if is_right]
+        right = [shape for shape, is_right in found if is_right]
         # None is right: then it is judged with the shape that most functions take.
-        order = [pair for pair, _ in found if "variable" in pair] + [pair for pair, _ in found]
-        pair = right[0] if right else order[0]
-        return pair[0], pair[1], framework
+        usual = [shape for shape, _ in found if "variable" in (shape["b"], shape["c"])]
+        return {**(right or usual or [found[0][0]])[0], "xp": framework}
     # What is told is of the arrays that it seems to be for.
     likely = sorted(raised, key=lambda one: (not _mentions(fn, one[0]), is_about_arrays(one[2])))
     last = [one for one in raised if one[0] == likely[0][0]]
-    if len({(type(error), str(error)) for _, _, error in last}) == 1 and not is_about_arrays(last[0][2]):
+    same = {(type(error), str(error)) for _, _, error in last}
+    of_layout = {(type(error), str(error)) for _, shape, error in last if shape["layout"] == "bdl"}
+    is_of_shapes = isinstance(last[0][2], (ValueError, RuntimeError, IndexError))
+    if 1 in (len(same), 0 if is_of_shapes else len(of_layout)) and not is_about_arrays(last[0][2]):
         raise last[0][2]
-    told = "; ".join(f"{SHAPES.get(shape, shape)}: {type(error).__name__}: {error}" for _, shape, error in last)
+    told = "; ".join(
+        f"{said(shape['b'], shape['layout'])} in layout {shape['layout']}: {type(error).__name__}: {error}" for _, shape, error in last
+    )
     hint = 'xp=torch, perhaps with device="cuda"' if is_about_arrays(last[0][2]) else "the first of these errors is above"
     raise TypeError(
         f"{name_of(fn)} raises with arrays of {last[0][0]}, whatever the shape of B and C: {told}; expected a function that takes one "

@@ -63,13 +63,11 @@ def known_seed(seed: Any) -> int:
     return found
 
 
-def known_number(name: str, value: Any) -> int:
+def known_number(name: str, value: Any, hint: str = "leave it out for the usual one") -> int:
     """Raises ValueError for what is no number of things."""
     found = _whole(value)
     if found is None or not 1 <= found < 1 << 63:
-        raise ValueError(
-            f"{name} is {value!r}, expected at least 1, a whole number below 2^63 (hint: leave it out for the usual one)"
-        )
+        raise ValueError(f"{name} is {value!r}, expected at least 1, a whole number below 2^63 (hint: {hint})")
     return found
 
 
@@ -248,7 +246,7 @@ def check(
     """
     given = dict(locals())
     seed = known_seed(seed)
-    channels = None if channels is None else known_number("channels", channels)
+    channels = None if channels is None else known_number("channels", channels, "leave it out for all of them")
     backend = meant("backend", backend, _BACKENDS, "cpu needs no GPU")
     return judge(
         inputs_of(given),

@@ -219,9 +219,9 @@ class Report:
             return ""
         named = [case.diagnosis[0] for case in failing if case.diagnosis]
         if not named:
-            worst = self.worst
-            if worst is None:
-                return failing[0].reason or "no element could be judged"
+            worst, reasons = self.worst, [case.reason for case in failing if case.reason]
+            if worst is None or reasons:
+                return f"no cause found; {reasons[0] if reasons else 'no element could be judged'}"
             at = ", ".join(map(str, worst.index))
             return f"no cause found; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound"
         names = [one.name for one in named]

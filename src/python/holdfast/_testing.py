@@ -9,8 +9,8 @@ from typing import Any
 from . import _holdfast
 from ._arrays import convert, framework_of, input_type
 from ._autograd import Ran, differentiated, pair_of
-from ._calls import SHAPES, adapted, lacking, name_of, shape_and_framework
-from ._names import called, many
+from ._calls import SHAPES, adapted, lacking, name_of, said, what_it_takes
+from ._names import called, many, meant
 from ._recorded import computed_of, judge, known_method, known_seed, metadata_of, of_kernels, origin_of
 from ._report import Report
 
@@ -33,7 +33,7 @@ class Problem:
     why: why the regime is hard
     loss: with gradients, which kind of loss there is: "random", "one-hot", "sum", "last" or "cancelling"; else None
     inputs: the arguments of a scan by their names: u, delta, A, B, C, and D, z, delta_bias and delta_softplus where the regime
-        has them; arrays of the framework that was asked for, in layout "bdl", complex ones as complex64
+        has them; arrays of the framework and in the layout that were asked for, complex ones as complex64
     """
 
     def __init__(
@@ -45,12 +45,13 @@ class Problem:
         seed: int,
         loss: str | None,
         shapes: tuple[str, str],
+        layout: str,
     ) -> None:
         regime, weights, kind, *_ = drawn.id.split("/")
         self.id = "/".join([regime, weights, kind, f"b-{shapes[0]}", f"c-{shapes[1]}", *([loss] if loss else [])])
         self.regime, self.why, self.method, self.loss = drawn.regime, drawn.why, method, loss
         self._drawn, self._framework, self._device, self._seed = drawn, framework, device, seed
-        self._shapes = dict(zip("BC", shapes))
+        self._shapes, self._layout = dict(zip("BC", shapes)), layout
         #: What repeats it, where that is no call of `assert_correct`; and of such a call the function's name.
         self._rerun: str | None = None
         self._function = "fn"
@@ -70,10 +71,16 @@ class Problem:
         return named
 
     def _array(self, name: str, values: Any, shape: Sequence[int], is_input: bool) -> Any:
+        import numpy
+
         drawn = self._drawn
         kind = drawn.input if is_input else "f32"
         if drawn.weights == "complex" and name in ("A", "B", "C", "initial_state", "dlast_state"):
             kind = "complex"
+        if is_input and self._layout == "bld":
+            # Complex ones end in re and im.
+            values = numpy.moveaxis(values.reshape(shape), -2 if kind == "complex" else -1, 1)
+            shape = values.shape
         return convert(values, shape, kind, self._framework, self._device)
 
     def _given(self) -> dict[str, Any]:
@@ -157,6 +164,7 @@ class Problem:
             inputs,
             computed_of(computed),
             {**metadata, **origin_of(computed)},
+            layout=self._layout,
             name=self.id,
             rerun=self._rerun or self._call(),
             diagnose=diagnose,
@@ -170,6 +178,7 @@ class Problem:
         words += [f'weights="{drawn.weights}"'] if drawn.weights != "real" else []
         words += [f'inputs="{drawn.input}"'] if drawn.input != "f32" else []
         words += [f'{name.lower()}="{shape}"' for name, shape in self._shapes.items()]
+        words += [f'layout="{self._layout}"'] if self._layout != "bdl" else []
         words += [f"xp={self._framework.replace('jax', 'jax.numpy')}"] if self._framework != "numpy" else []
         words += [f'device="{self._device}"'] if self._device is not None else []
         words += [f'gradients="{self.loss}"'] if self.loss else []
@@ -203,6 +212,7 @@ def problems(
     inputs: Any = "f32",
     b: str | Sequence[str] = "variable",
     c: str | Sequence[str] = "variable",
+    layout: str = "bdl",
     xp: Any = "numpy",
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
@@ -217,6 +227,7 @@ def problems(
     b, c: shapes of B and C: "variable" for (batch, dstate, seqlen), but with groups in regimes that have several; "grouped" for
         (batch, groups, dstate, seqlen) everywhere; "constant" for (dim, dstate); or several as a list. The few usual regimes
         have groups where one of the two is "grouped"
+    layout: "bdl", or "bld" for (batch, seqlen, dim) and (batch, seqlen[, groups], dstate)
     xp: the framework of the arrays: a module (numpy, torch, jax.numpy, cupy) or its name
     device: where that framework is to put them
     gradients: whether each is to have a `dout`, of one kind of loss for each problem; or which kinds each is to have: some of
@@ -224,7 +235,7 @@ def problems(
 
     Raises ValueError for names that there are not, for a named regime without such problems, and for empty lists.
     """
-    framework = framework_of(xp)
+    framework, layout = framework_of(xp), meant("layout", layout, ("bdl", "bld"), "bdl is (batch, dim, seqlen)")
     method, seed = known_method(method), known_seed(seed)
     #: Of each problem; None is its own one.
     losses: list[str | None] | None = [None]
@@ -259,7 +270,7 @@ def problems(
             f"each regime that is named (hint: {'; '.join(told)})"
         )
     return [
-        Problem(one, method, framework, device, seed, loss, pair)
+        Problem(one, method, framework, device, seed, loss, pair, layout)
         for one, pair in drawn
         for loss in ([one.given()[0]] if losses is None else losses)
     ]
@@ -279,6 +290,7 @@ def assert_correct(
     inputs: Any = "f32",
     b: str | Sequence[str] | None = None,
     c: str | Sequence[str] | None = None,
+    layout: str | None = None,
     xp: Any = None,
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
@@ -291,7 +303,7 @@ def assert_correct(
 
     fn: its arguments may have other names, as x, dt, dt_bias and dt_softplus; or its first five any
     regimes: None for those of a few usual ones that the function takes the arguments of
-    b, c: None for one shape, which the function takes
+    b, c, layout: None for one shape, which the function takes
     xp: None for the framework whose arrays the function takes, of those that are imported
     gradients: whether PyTorch's autograd, or JAX's vjp, is asked for the gradient by every input, and these are judged as well;
         or with which kinds of loss. An input that the function does not use has the gradient zero.
@@ -301,16 +313,18 @@ def assert_correct(
     """
     if not callable(fn):
         raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
-    given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "gradients": gradients, "seed": seed}
-    if b is None or c is None or xp is None:
+    given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed}
+    takes: dict[str, Any] = {"b": b, "c": c, "layout": layout, "xp": xp}
+    if None in takes.values():
         # The first problem that has what the function takes shows in what shapes.
         def first(**more: Any) -> Problem:
-            every = problems(method, regimes, **{**given, "gradients": False, **more})
+            every = problems(method, regimes, **given, **more)
             return next((one for one in every if adapted(fn, one.inputs) is not None), every[0])
 
-        b, c, xp = shape_and_framework(fn, first, b, c, xp)
-    given |= {"b": b, "c": c, "xp": xp}
-    notes = [f"{name_of(fn)} was given {_arrays_of(xp)}, B as {_said(b)} and C as {_said(c)}"]
+        takes = what_it_takes(fn, first, **takes)
+    layout = str(takes["layout"])
+    notes = [f"{name_of(fn)} was given {_arrays_of(takes['xp'])}, B as {said(takes['b'], layout)} and C as {said(takes['c'], layout)}"]
+    given |= {**takes, "gradients": gradients}
     tried: list[Problem] = []
     reports: list[Report] = []
     unused: dict[str, None] = {}
@@ -380,6 +394,3 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]]) -> list[Report]:
 def _arrays_of(xp: Any) -> str:
     return {"numpy": "NumPy's arrays", "torch": "PyTorch's tensors", "jax": "JAX's arrays", "cupy": "CuPy's arrays"}[framework_of(xp)]
 
-
-def _said(asked: Any) -> str:
-    return " or ".join(SHAPES[name] for name in _shapes("b", asked))
