@@ -21,7 +21,7 @@ from ._arrays import Host, origin, to_host, widened
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
 from ._layout import OF_HEADS, known_layout
-from ._names import ALIASES, called, near, path_of
+from ._names import ALIASES, called, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
 __tracebackhide__ = True
@@ -455,8 +455,7 @@ def capture(
     Raises ValueError for numbers that make no sense, for a method that is none, and for metadata that are no texts; TypeError for a
     path or a model that is none.
     """
-    if model is not None and not hasattr(model, "named_modules"):
-        raise TypeError(f"model is of type {type(model).__name__}, expected a torch.nn.Module (hint: leave it out)")
+    known_kind("model", model, model is None or hasattr(model, "named_modules"), "a torch.nn.Module", "leave it out")
     max_bytes, every = known_number("max_bytes", max_bytes), known_number("every", every)
     method, _ = known_method(method), metadata_of(False, metadata)
     taken = Capture(Path(path_of(path)), method, max_bytes, every, gradients, metadata)
@@ -518,10 +517,8 @@ def watch(
     import inspect
 
     layout = known_layout(layout)
-    if not callable(fn):
-        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.record saves arrays)")
-    if not isinstance(names, Mapping) and names is not None:
-        raise TypeError(f"names is of type {type(names).__name__}, expected a mapping (hint: {{'x': 'u'}})")
+    known_kind("fn", fn, callable(fn), "a function", "holdfast.record saves arrays")
+    known_kind("names", names, names is None or isinstance(names, Mapping), "a mapping", "{'x': 'u'}")
     unknown = [name for name in (names or {}).values() if name not in _ARGUMENTS]
     if unknown:
         like = near(str(unknown[0]), _ARGUMENTS)

@@ -96,10 +96,15 @@ def arithmetic_of(value: Any) -> str:
     return re.sub(r"[a-z]+[0-9]*", lambda found: _TYPES.get(found[0], found[0]), _written(value).lower())
 
 
+def known_kind(what: str, value: Any, is_right: bool, expected: str, hint: str) -> None:
+    """Raises TypeError unless it is right."""
+    if not is_right:
+        raise TypeError(f"{what} is of type {type(value).__name__}, expected {expected} (hint: {hint})")
+
+
 def path_of(value: Any) -> str:
     """The name of a file or folder. Raises TypeError for anything else."""
-    if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"path is of type {type(value).__name__}, expected the name of a file (hint: a text, or a pathlib.Path)")
+    known_kind("path", value, isinstance(value, (str, os.PathLike)), "the name of a file", "a text, or a pathlib.Path")
     return os.fsdecode(value)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from . import _holdfast
 from ._arrays import Host, convert, input_type as known_input, like, origin, widened
 from ._layout import Tensor, known_layout, laid_out, tensors, widened_of
-from ._names import arithmetic_of, called, meant, near, path_of, spellings
+from ._names import arithmetic_of, called, known_kind, meant, near, path_of, spellings
 from ._report import Report
 from ._words import of_error
 
@@ -246,6 +246,7 @@ def check(
     """
     given = dict(locals())
     seed = known_seed(seed)
+    known_kind("name", name, isinstance(name, str), "a text", "it identifies the run in a report")
     channels = None if channels is None else known_number("channels", channels, "leave it out for all of them")
     backend = meant("backend", backend, _BACKENDS, "cpu needs no GPU")
     return judge(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _holdfast
-from ._names import path_of
+from ._names import known_kind, path_of
 from ._words import of_error, of_report
 
 __tracebackhide__ = True
@@ -105,6 +105,9 @@ class Report:
     @classmethod
     def merged(cls, reports: Iterable[Report], command: str = "holdfast.Report.merged(…)") -> Report:
         """Several reports as one."""
+        reports = list(reports) if isinstance(reports, Iterable) else [reports]
+        for one in reports:
+            known_kind("reports", one, isinstance(one, Report), "several reports", "Report.merged([one, other])")
         return cls(_holdfast.Findings.merged([report._findings for report in reports], command))
 
     @classmethod
@@ -115,10 +118,7 @@ class Report:
         """
         import json
 
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(
-                f"the text is of type {type(text).__name__}, expected what Report.json() returned (hint: the text of a results.json)"
-            )
+        known_kind("the text", text, isinstance(text, str), "what Report.json() returned", "the text of a results.json")
         try:
             read = json.loads(text)
         except ValueError as error:

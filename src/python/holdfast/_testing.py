@@ -10,7 +10,7 @@ from . import _holdfast
 from ._arrays import convert, framework_of, input_type
 from ._autograd import Ran, differentiated, pair_of
 from ._calls import SHAPES, adapted, lacking, name_of, said, what_it_takes
-from ._names import called, many, meant
+from ._names import called, known_kind, many, meant
 from ._recorded import computed_of, judge, known_method, known_seed, metadata_of, of_kernels, origin_of
 from ._report import Report
 
@@ -111,6 +111,7 @@ class Problem:
 
     def _ran(self, fn: Callable[..., Any]) -> tuple[Ran, list[str]]:
         """The same, and which inputs autograd found no way to."""
+        known_kind("fn", fn, callable(fn), "a function", "check judges what it returned")
         inputs = self.inputs
         call = adapted(fn, inputs)
         if call is None:
@@ -242,14 +243,16 @@ def problems(
     if gradients is not False:
         of_kernels(method.partition(".")[0])
         kinds_of_loss = _holdfast.losses()
-        losses = [*many("gradients", gradients, kinds_of_loss, "gradients=True")] if gradients not in (True, "all") else None
-        losses = [*kinds_of_loss] if gradients == "all" else losses
+        is_all = isinstance(gradients, str) and gradients == "all"
+        named = kinds_of_loss if is_all or gradients is True else many("gradients", gradients, kinds_of_loss, "gradients=True")
+        losses = None if gradients is True else [*named]
     shapes = [(one, other) for one in _shapes("b", b) for other in _shapes("c", c)]
     has_groups = any("grouped" in pair for pair in shapes)
     known = [name for name, _, _ in _holdfast.regimes()]
     asked = [name if has_groups else _WITHOUT_GROUPS.get(name, name) for name in USUAL]
     if regimes is not None:
-        asked = [] if regimes == "all" else many("regimes", regimes, known, "holdfast.regimes() says why each is hard")
+        is_all = isinstance(regimes, str) and regimes == "all"
+        asked = [] if is_all else many("regimes", regimes, known, "holdfast.regimes() says why each is hard")
     kinds = many("weights", weights, ("real", "complex"), "complex weights are those of S4")
     types = list(dict.fromkeys(map(input_type, inputs if isinstance(inputs, (list, tuple)) else [inputs])))
     if not types:
@@ -311,11 +314,11 @@ def assert_correct(
     Returns the report of all of them, whose `notes` say what the function was given and what was left out. Raises AssertionError
     with the diagnosis of what fails; ValueError where there is no autograd, as in NumPy.
     """
-    if not callable(fn):
-        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
+    known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
     given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed}
-    takes: dict[str, Any] = {"b": b, "c": c, "layout": layout, "xp": xp}
-    if None in takes.values():
+    takes: dict[str, Any] = {"layout": layout, "xp": xp}
+    takes |= {name: None if asked is None else _shapes(name, asked) for name, asked in (("b", b), ("c", c))}
+    if any(one is None for one in takes.values()):
         # The first problem that has what the function takes shows in what shapes.
         def first(**more: Any) -> Problem:
             every = problems(method, regimes, **given, **more)

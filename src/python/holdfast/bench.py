@@ -11,7 +11,7 @@ from . import _holdfast
 from ._arrays import convert, framework_of, input_type, to_host
 from ._autograd import pair_of
 from ._calls import adapted, lacking, name_of
-from ._names import called, meant
+from ._names import called, known_kind, meant
 from ._recorded import check, known_number, of_kernels
 from ._report import Report
 from ._words import of_error
@@ -166,8 +166,7 @@ def compare(
     Raises ValueError for what there is not, and for outputs of another shape or type than u; RuntimeError where the kernels cannot run;
     and what the function raises.
     """
-    if not callable(fn):
-        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
+    known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
     method, sizes, inputs = of_kernels(method), _shape_of(shape), input_type(inputs)
     weights = meant("weights", weights, ("real", "complex"), "complex weights are those of S4")
     tier = meant("tier", tier, ("accurate", "fast"), "accurate is what everything else judges")
