@@ -21,7 +21,7 @@ def right(**inputs):
 
 def test_a_right_function_passes_on_the_usual_regimes():
     report = holdfast.assert_correct(right, method="zoh")
-    assert report.passed and len(report.cases) == 7
+    assert report.passed and len(report.cases) == 8
     assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff"}
 
 
@@ -225,7 +225,7 @@ def test_each_kind_of_loss_is_what_it_is_called():
 def test_a_right_function_of_torch_passes_with_its_gradients(torch):
     with torch.no_grad():
         report = holdfast.assert_correct(scan_of_torch(), xp=torch, gradients=True)
-    assert report.passed and len(report.cases) == 2 * 7
+    assert report.passed and len(report.cases) == 2 * 8
     with torch.inference_mode():
         assert holdfast.assert_correct(scan_of_torch(), regimes="short", xp=torch, gradients="last").passed
     for kind in ("f16", "bf16"):
@@ -403,7 +403,7 @@ def test_a_function_of_one_shape_is_given_that_shape():
     assert report.passed and len(report.cases) == 5
     assert report.notes == (
         "scan_of_guide was given NumPy's arrays, B as (batch, dstate, seqlen) and C as (batch, dstate, seqlen)",
-        "left out for arguments that it does not take: vim-tiny, b-zero",
+        "left out for arguments that it does not take: vim-tiny, b-zero, softplus-range",
     )
     assert f"note: {report.notes[1]}" in str(report)
 
@@ -412,7 +412,7 @@ def test_a_function_of_one_shape_is_given_that_shape():
         return reference(u, delta, A, B, C, D, z, delta_bias, delta_softplus)[0]
 
     report = holdfast.assert_correct(with_groups)
-    assert len(report.cases) == 7 and "B as (batch, groups, dstate, seqlen)" in report.notes[0]
+    assert len(report.cases) == 8 and "B as (batch, groups, dstate, seqlen)" in report.notes[0]
 
     def constant(u, delta, A, B, C):
         assert B.shape == C.shape == A.shape
@@ -424,7 +424,7 @@ def test_a_function_of_one_shape_is_given_that_shape():
         return reference(u, delta, A, B, C, D, z, delta_bias, delta_softplus)[0]
 
     report = holdfast.assert_correct(one_group)
-    assert len(report.cases) == 7 and report.notes[1] == "left out for several groups, with which it raises ValueError: groups, everything-on"
+    assert len(report.cases) == 8 and report.notes[1] == "left out for several groups, with which it raises ValueError: groups, everything-on"
     assert {"b-zero", "vim-tiny"} < {case.id.split("/")[0] for case in report.cases}
 
     assert "B as (dim, dstate) and C as (dim, dstate)" in holdfast.assert_correct(constant).notes[0]
@@ -453,7 +453,7 @@ def test_a_function_has_names_of_its_own():
         assert D.shape == A.shape[:1]
         return reference(x, dt, A, B, C, D, z, dt_bias, dt_softplus)
 
-    assert len(holdfast.assert_correct(elsewhere).cases) == 7
+    assert len(holdfast.assert_correct(elsewhere).cases) == 8
     assert holdfast.assert_correct(lambda first, second, /, a, b, c: reference(first, second, a, b, c), regimes="short").passed
     with pytest.raises(AssertionError, match=r"rerun holdfast.assert_correct\(elsewhere, method=\"foh\", regimes=\"short\","):
         holdfast.assert_correct(elsewhere, "foh", "short")

@@ -17,7 +17,7 @@ from ._report import Report
 __tracebackhide__ = True
 
 #: Some regimes of different kinds that take little time; and those that stand for the ones with groups where there are none.
-USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "groups", "everything-on")
+USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "softplus-range", "groups", "everything-on")
 _WITHOUT_GROUPS = {"groups": "b-zero", "everything-on": "vim-tiny"}
 
 
