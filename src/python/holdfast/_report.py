@@ -286,7 +286,8 @@ class Report:
         shown_parts = "matrix" if self.passed else "failures|matrix"
         parts = re.findall(rf'<section id="(?:{shown_parts})">.*?</section>', page, re.S)
         # There is no page around it that a link could lead to.
-        shown = re.sub(r'<a\b[^>]*href="#[^>]*>(.*?)</a>', r"\1", "".join(parts), flags=re.S)
+        shown = re.sub(r'<a class="place".*?</a>', "", "".join(parts), flags=re.S)
+        shown = re.sub(r'<a\b[^>]*href="#[^>]*>(.*?)</a>', r"\1", shown, flags=re.S)
         scoped = (style.group(1) if style else "").replace(":root", ":scope").replace("body {", ":scope {")
         title, text = html.escape(repr(self)[1:-1]), html.escape(str(self))
         return (
