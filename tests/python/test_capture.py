@@ -603,8 +603,12 @@ def test_a_scan_in_16_bits_whose_output_is_in_f32_is_recorded_as_it_is(torch, tm
     given = {"x": (2, 4, 16), "dt": (2, 4, 16), "A": (4, 3), "B": (2, 1, 3, 16), "C": (2, 1, 3, 16), "D": (4,), "dt_bias": (4,)}
     given = {name: (-torch.rand(*shape) if name == "A" else torch.rand(*shape)).bfloat16() for name, shape in given.items()}
     given = {name: tensor.requires_grad_() for name, tensor in given.items()}
+    class Layer(torch.nn.Module):
+        def forward(self, x, dt, A, B, C, D, dt_bias):
+            return scan(x, dt, A, B, C, D, dt_bias)
+
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
-        out = holdfast.watch(scan)(**given)
+        out = holdfast.watch(Layer())(*given.values())
     with pytest.warns(UserWarning, match="holdfast.capture: the gradients of u, .* have 16 bits and were left out"):
         out.sum().backward()
     header = recorded.paths[0].read_bytes()[:4000].decode("latin1")

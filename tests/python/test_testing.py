@@ -478,6 +478,18 @@ def test_arrays_are_those_that_the_function_takes(torch):
     assert report.passed and "PyTorch's tensors" in report.notes[0] and seen[-1] is torch.Tensor
     assert holdfast.assert_correct(of_torch, regimes="short", gradients=True).passed
 
+    class Layer(torch.nn.Module):
+        def forward(self, x, dt, A, B, C):
+            return scan_of_torch()(x, dt, A, B, C)
+
+    @functools.wraps(Layer().forward)
+    def hands_on(*args, **more):
+        return Layer()(*args, **more)
+
+    for one in (Layer(), hands_on):
+        report = holdfast.assert_correct(one)
+        assert report.passed and "softplus-range" in report.notes[1]
+
     def converts(**given):
         seen.append(type(given["u"]))
         return torch.from_numpy(reference(**given)[0])

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._arrays import FRAMEWORKS, framework_of, like
 from ._autograd import pair_of
-from ._names import spellings
+from ._names import called_in, spellings
 
 __tracebackhide__ = True
 
@@ -43,8 +43,10 @@ def _signature(fn: Callable[..., Any]) -> Any:
     import inspect
 
     try:
-        # What is called, not what it wraps: a decorator may give arguments or take some away.
-        return inspect.signature(fn, follow_wrapped=False)
+        # What is called, not what it wraps: a decorator may give arguments or take some away, unless it hands on all.
+        signature = inspect.signature(called_in(fn), follow_wrapped=False)
+        is_open = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in signature.parameters.values())
+        return inspect.signature(called_in(fn)) if is_open else signature
     except (TypeError, ValueError):
         # Some that are compiled tell nothing.
         return None
@@ -88,12 +90,13 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
     return call
 
 
-def lacking(fn: Callable[..., Any], inputs: Mapping[str, Any], regime: str) -> TypeError:
+def lacking(fn: Callable[..., Any], inputs: Mapping[str, Any], what: str) -> TypeError:
     """The error for a function that does not take these inputs."""
     name = getattr(fn, "__name__", "the function")
+    other = ", or choose other regimes" if what.startswith("regime") else ""
     return TypeError(
-        f"{name}{_signature(fn)} does not take what {regime} has, expected one that takes {', '.join(inputs)} "
-        "(hint: give it D=None, z=None, delta_bias=None and delta_softplus=False, or choose other regimes)"
+        f"{name}{_signature(fn)} does not take what {what} has, expected one that takes {', '.join(inputs)} "
+        f"(hint: give it D=None, z=None, delta_bias=None and delta_softplus=False{other})"
     )
 
 

@@ -21,7 +21,7 @@ from ._arrays import Host, origin, to_host, widened
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
 from ._layout import OF_HEADS, known_layout
-from ._names import ALIASES, called, known_kind, near, path_of
+from ._names import ALIASES, called, called_in, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
 __tracebackhide__ = True
@@ -335,14 +335,14 @@ class Capture:
 
         def replaced(args: tuple[Any, ...], kwargs: dict[str, Any], ours: Mapping[str, Any]) -> Any:
             """The arguments with some that are called so in `ours`, by the names that `check` has."""
-            parameters = inspect.signature(fn).parameters.values()
+            parameters = inspect.signature(called_in(fn)).parameters.values()
             order = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
             placed = [ours.get(names.get(name, name), value) for name, value in zip(order, args)]
             named = {name: ours.get(names.get(name, name), value) for name, value in kwargs.items()}
             return (*placed, *args[len(order) :]), named
 
         def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-            signature = inspect.signature(fn)
+            signature = inspect.signature(called_in(fn))
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             found: dict[str, Any] = {}
@@ -525,7 +525,7 @@ def watch(
         hint = f"{like}, perhaps" if like else "{'x': 'u'}"
         raise ValueError(f"names has `{unknown[0]}`, expected one of {', '.join(_ARGUMENTS)} (hint: {hint})")
     try:
-        own = set(inspect.signature(fn).parameters)
+        own = set(inspect.signature(called_in(fn)).parameters)
     except (TypeError, ValueError):
         own = set()
     spelled = {**{other: ours for other, ours in ALIASES.items() if ours not in own}, **(names or {})}

@@ -35,6 +35,11 @@ _TYPES = {
 }
 
 
+def called_in(fn: Any) -> Any:
+    """What has the names of a function's arguments: of a torch.nn.Module, its `forward`."""
+    return fn.forward if hasattr(fn, "named_modules") and hasattr(fn, "forward") else fn
+
+
 def spellings(name: str) -> list[str]:
     """An argument's own name, and what it is called elsewhere."""
     return [name, *(other for other, ours in ALIASES.items() if ours == name)]
