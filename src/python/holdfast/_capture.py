@@ -195,7 +195,8 @@ class Capture:
             return f"holdfast.capture{counts}: {'; '.join(self.reasons)}" if self.reasons else None
         why = "no module with a scan that it knows is imported (hint: import the model first, or name the scan by holdfast.watch)"
         if self._known:
-            why = f"none of {', '.join(self._known)} was called (hint: holdfast.watch names any other scan; compiled code calls none)"
+            more = f" and {len(self._known) - 3} more" if len(self._known) > 3 else ""
+            why = f"none of {', '.join(self._known[:3])}{more} was called (hint: holdfast.watch names any other scan; compiled code calls none)"
         return f"holdfast.capture recorded nothing: {why}"
 
     def _skip(self, reason: str | Exception) -> None:
