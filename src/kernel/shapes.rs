@@ -45,7 +45,7 @@ pub fn check_scan(problem: &Problem) -> Result<()> {
     check_scan_from_any_state(problem)
 }
 
-/// The same of what may start from an initial state.
+/// Checks a scan that may start from an initial state.
 pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     for (what, size) in

@@ -577,17 +577,15 @@ def test_updates_of_a_state_are_scans_of_one_position(monkeypatch, tmp_path, sha
     before = state.copy()
     more = {"D": normal(*shape), "z": normal(2, *shape), "dt_bias": normal(*shape), "dt_softplus": True}
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
-        out = module.selective_state_update(state, normal(2, *shape), normal(2, *shape), A, normal(2, *groups, 4), normal(2, *groups, 4), **more)
+        x, B = normal(2, *shape), normal(2, *groups, 4)
+        out = module.selective_state_update(state, x, x, A, B, B, **more)
     tensors = tensors_of(recorded.paths[0])
     assert numpy.array_equal(tensors["initial_state"], before.reshape(2, 6, 4).astype("f4")) and tensors["u"].shape == (2, 6, 1)
     assert command("check", *recorded.paths).returncode == 0
     if kind == "f4":
         assert recorded.reasons == [] and numpy.array_equal(tensors["last_state.zoh"], state.reshape(2, 6, 4))
         # And so are arrays of one's own.
-        del more["dt_softplus"]
-        names = ("x", "dt", "A", "B", "C")
-        given = dict(zip(names, (normal(2, *shape), normal(2, *shape), A, normal(2, *groups, 4), normal(2, *groups, 4))))
-        given |= more | {"dt_softplus": True, "initial_state": before, "out": out, "layout": "step"}
+        given = {"x": x, "dt": x, "A": A, "B": B, "C": B, **more, "initial_state": before, "out": out, "layout": "step"}
         assert holdfast.check(**given, last_state=state).passed and not holdfast.check(**given, last_state=before).passed
         goes_on = holdfast.scan(**{name: array for name, array in given.items() if name != "out"}, return_last_state=True)
         assert holdfast.check(**given | {"out": goes_on[0]}, last_state=goes_on[1]).passed and goes_on[0].shape == (2, *shape)

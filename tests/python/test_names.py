@@ -23,7 +23,8 @@ def found(**arguments):
 def test_arguments_methods_and_types_are_those_that_people_write():
     u, delta, A, B, C = INPUTS.values()
     ours = found(**INPUTS, delta_bias=BIAS, delta_softplus=True, method="zoh", out=OUT, arithmetic="gate=bf16", input_type="f32")
-    assert found(x=u, dt=delta, A=A, B=B, C=C, dt_bias=BIAS, dt_softplus=True, method="ZOH", y=OUT, arithmetic="gate=bfloat16", input_type=numpy.float32) == ours
+    theirs = {"x": u, "dt": delta, "A": A, "B": B, "C": C, "dt_bias": BIAS, "dt_softplus": True, "y": OUT}
+    assert found(**theirs, method="ZOH", arithmetic="gate=bfloat16", input_type=numpy.float32) == ours
     assert found(**INPUTS, out=reference(**INPUTS, wrong="exact")[0], method="zoh_exact")[0]["method"] == "zoh-exact"
     asked = holdfast.problems("Zoh", "Tiny_Z", weights=["REAL", numpy.complex64], inputs=["float16", numpy.float32], b="Constant")
     assert {problem.id for problem in asked} == {

@@ -19,12 +19,12 @@ SHAPES = {
     "constant": "(dim, dstate)",
 }
 _FIRST = ("u", "delta", "A", "B", "C")
-#: What changes nothing where a regime has no such thing, and a function has to be given it.
+#: Arguments that change nothing if they are zero: a function that asks for them gets them.
 _NEUTRAL = ("D", "delta_bias", "delta_softplus")
 
 
 def name_of(fn: Callable[..., Any]) -> str:
-    """What a function is called where it can be called so."""
+    """Name under which a function can be called."""
     name = getattr(fn, "__name__", "fn")
     return name if name.isidentifier() else "fn"
 
@@ -183,7 +183,7 @@ def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: An
         # None is right: then it is judged with the shape that most functions take.
         usual = [shape for shape, _ in found if "variable" in (shape["b"], shape["c"])]
         return {**(right or usual or [found[0][0]])[0], "xp": framework}
-    # What is told is of the arrays that it seems to be for.
+    # Errors are told of the arrays that it seems to be for.
     likely = sorted(raised, key=lambda one: (not _mentions(fn, one[0]), is_about_arrays(one[2])))
     last = [one for one in raised if one[0] == likely[0][0]]
     same = {(type(error), str(error)) for _, _, error in last}

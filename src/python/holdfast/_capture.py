@@ -196,7 +196,8 @@ class Capture:
         why = "no module with a scan that it knows is imported (hint: import the model first, or name the scan by holdfast.watch)"
         if self._known:
             more = f" and {len(self._known) - 3} more" if len(self._known) > 3 else ""
-            why = f"none of {', '.join(self._known[:3])}{more} was called (hint: holdfast.watch names any other scan; compiled code calls none)"
+            hint = "holdfast.watch names any other scan; compiled code calls none"
+            why = f"none of {', '.join(self._known[:3])}{more} was called (hint: {hint})"
         return f"holdfast.capture recorded nothing: {why}"
 
     def _skip(self, reason: str | Exception) -> None:

@@ -159,7 +159,7 @@ def _of_step(name: str, host: Host, u: Host | None) -> tuple[Host, int | None]:
 
 
 def laid_out(array: numpy.ndarray[Any, Any], layout: str, u: tuple[int, ...], is_state: bool) -> numpy.ndarray[Any, Any]:
-    """What a scan returned, out or the last state, in the layout of a `u` of this shape."""
+    """Output or last state of a scan, in the layout of a `u` of this shape."""
     heads = u[-2:] if layout == "blhp" or layout == "step" and len(u) == 3 else (array.shape[1],)
     split = array.reshape((array.shape[0], *heads, *array.shape[2:]))
     if is_state or layout == "bdl":

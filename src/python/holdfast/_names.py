@@ -36,7 +36,7 @@ _TYPES = {
 
 
 def called_in(fn: Any) -> Any:
-    """What has the names of a function's arguments: of a torch.nn.Module, its `forward`."""
+    """Function that has the names of another one's arguments: of a torch.nn.Module, its `forward`."""
     return fn.forward if hasattr(fn, "named_modules") and hasattr(fn, "forward") else fn
 
 
@@ -46,7 +46,7 @@ def spellings(name: str) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """What somebody wrote: a text, or the type of an array's numbers as its framework has it."""
+    """Text that somebody wrote, or the type of an array's numbers as its framework has it."""
     if isinstance(value, str):
         return value
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
@@ -150,7 +150,7 @@ def called(fn: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def _wrong(fn: Callable[..., Any], signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """What is wrong with the arguments of a call."""
+    """Error for a call whose arguments are wrong."""
     own = [one for one in signature.parameters.values() if one.name != "self"]
     args = args[len(signature.parameters) - len(own) :]
     in_order = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]

@@ -213,7 +213,7 @@ class Report:
         return of_report(self._findings.text(verbose=True))
 
     def headline(self) -> str:
-        """What is wrong, in a line: the cause that most failing cases have, or else their worst element; empty where nothing fails."""
+        """Line on what is wrong: the cause of most failing cases, or else their worst element; empty where nothing fails."""
         failing = [case for case in self.cases if case.verdict == "fail"]
         if not failing:
             return ""

@@ -222,7 +222,8 @@ def problems(
     """The problems of some regimes.
 
     regimes: names of `regimes()`, each of which must have such problems; "all" for those of every regime that has any, which of
-        real weights alone is not every regime, but for `overflowing-products`, which is asked for by its name; None for those of a few usual ones
+        real weights alone is not every regime, but for `overflowing-products`, which is asked for by its name; None for those of
+        a few usual ones
     weights: "real", "complex", or both as a list; a regime that is named may lack one of two
     inputs: types of u, delta and z: "f32", "f16", "bf16", or a framework's own, as torch.bfloat16; or several as a list
     b, c: shapes of B and C: "variable" for (batch, dstate, seqlen), but with groups in regimes that have several; "grouped" for
