@@ -53,11 +53,13 @@ def test_a_wrong_scan_in_four_lines_gets_its_cause():
 def test_without_a_diagnosis_the_verdict_is_the_same():
     inputs = drawn()
     out, _ = reference(**inputs, wrong="exact")
-    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnose=diagnose) for diagnose in (True, False))
+    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnosis=diagnosis) for diagnosis in ("thorough", "off"))
     assert why.diagnosis and not without.diagnosis
     assert "why was not looked for" in str(without)
     (left,), (right,) = why.cases, without.cases
     assert (left.verdict, left.worst.share) == (right.verdict, right.worst.share) == ("fail", why.worst.share)
+    hurried = str(holdfast.check(**inputs, method="zoh", out=out, diagnosis=1e-9))
+    assert 'no cause found within 0.000000001 s (diagnosis="thorough" looks on)' in " ".join(hurried.split())
 
 
 @pytest.mark.parametrize("wrong", [None, "exact", "lost", "nan"])

@@ -153,7 +153,7 @@ def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: An
                 continue
             returned = like(out)[0]
             try:
-                is_right = problem.judge(out, last_state, diagnose=False).passed
+                is_right = problem.judge(out, last_state, diagnosis="off").passed
             except ValueError:
                 is_right = False
             found.append((shape, is_right))

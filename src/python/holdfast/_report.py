@@ -162,6 +162,16 @@ class Report:
         cases = self._by_share()
         return cases[0].worst if cases else None
 
+    def searched(self, how: dict[str, str]) -> Report:
+        """Copy whose failures say how far their cause was looked for."""
+        import json
+
+        data = {**self.to_dict(), "undiagnosed": False}
+        for case in data["cases"]:
+            if case["verdict"] == "fail" and not case["diagnosis"]:
+                case["search"] = how
+        return Report.from_json(json.dumps(data))
+
     def failing_tensors(self) -> tuple[str, ...]:
         """The names of the tensors that fail in some case."""
         of_cases = (case["tensors"].items() for case in self.to_dict()["cases"])
