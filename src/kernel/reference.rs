@@ -160,7 +160,9 @@ fn scan_with<W: Weight>(
             let at = problem.operand_index(problem.c_operand, (batch, channel), n, l);
             W::load(&problem.c[at..]).readout(x)
         };
-        let mut x = W::zero();
+        // The scan that runs back starts from zero (spec.md §3).
+        let at = problem.state_index((batch, channel), n);
+        let mut x = problem.initial_state.as_ref().map_or(W::zero(), |states| W::load(&states[at..]));
         for (l, y) in y.iter_mut().enumerate() {
             x = step(x, l);
             *y += readout(x, l);
@@ -205,7 +207,7 @@ fn coefficients<W: Weight>(method: Method, problem: &CoefficientProblem) -> Coef
 impl ReferenceBackend {
     /// The scan of the judged channels alone.
     pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>> {
-        shapes::check_scan(problem)?;
+        shapes::check_scan_from_any_state(problem)?;
         let channels = problem.judged_channels.iter().map(|&at| scan_channel(method, problem, at));
         let (out, last_state): (Vec<_>, Vec<_>) = channels.unzip();
         let named = [(TensorName::Out, out), (TensorName::LastState, last_state)];
@@ -233,7 +235,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>> {
-        shapes::check_scan(problem)?;
+        shapes::check_scan_from_any_state(problem)?;
         let dim = problem.shape.dim;
         let rows = (0..problem.shape.batch * dim).into_par_iter();
         let channels = rows.map(|row| scan_channel(method, problem, (row / dim, row % dim)));

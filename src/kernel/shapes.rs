@@ -38,6 +38,15 @@ const MOST_POSITIONS: usize = i32::MAX as usize - 1024;
 
 /// Every size at least 1, dstate at most 256, seqlen at most 2³¹ − 1025, groups dividing dim, and each tensor of the right length (spec.md §3).
 pub fn check_scan(problem: &Problem) -> Result<()> {
+    if problem.initial_state.is_some() {
+        let hint = "holdfast.scan in Python goes on from one";
+        return Err(unsupported("convention", INITIAL_STATE, "none", hint));
+    }
+    check_scan_from_any_state(problem)
+}
+
+/// Checks a scan that may start from an initial state.
+pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     for (what, size) in
         [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen), ("groups", groups)]
@@ -70,9 +79,9 @@ pub fn check_scan(problem: &Problem) -> Result<()> {
     if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
     }
-    if problem.conventions != Conventions::default() || problem.initial_state.is_some() {
-        let found = if problem.initial_state.is_some() { INITIAL_STATE } else { "another statement" };
-        return Err(unsupported("convention", found, "spec.md §3's own", "recordings alone have others"));
+    if problem.conventions != Conventions::default() {
+        let hint = "recordings alone have others";
+        return Err(unsupported("convention", "another statement", "spec.md §3's own", hint));
     }
     for (what, values, expected) in problem.inputs() {
         values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;

@@ -55,7 +55,7 @@ def scan_of_torch(wrong=None):
 
     def scan(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False):
         full = lambda x: x[None, :, :, None] if x.ndim == 2 else x.repeat_interleave(u.shape[1] // x.shape[1], 1)
-        B, C = full(B), full(C)
+        B, C = (full(x[:, None] if x.ndim == 3 else x) for x in (B, C))
         if delta_bias is not None:
             delta = delta + delta_bias[:, None]
         if delta_softplus:

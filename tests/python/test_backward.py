@@ -144,7 +144,7 @@ def test_pytorch_s_gradients_pass():
 
 def test_what_underflows_before_a_large_rate_multiplies_it_is_no_fault():
     # As automatic differentiation has it: ∂L/∂z first, which a vanishing Ā makes subnormal, and then times A.
-    for problem in holdfast.problems("zoh", "stiff", b="variable", c="variable", gradients=["one-hot", "last"]):
+    for problem in holdfast.problems("zoh", "stiff", b="grouped", c="grouped", gradients=["one-hot", "last"]):
         u, delta, A, B, C = problem.inputs.values()
         dout, decay, seqlen = problem.dout, np.exp(delta[:, :, None] * A[:, :, None]), u.shape[2]
         x, p, found = np.zeros((*decay.shape[:3], seqlen + 1), "f4"), np.zeros(decay.shape[:3], "f4"), np.zeros_like(delta)

@@ -496,3 +496,123 @@ def test_other_layouts_and_types_have_their_gradients(torch, tmp_path):
     assert passing == "6", said
     # A head's is the sum of its channels'.
     assert {name for name in tensors_of(recorded.paths[0]) if name.startswith("grad")} == {f"grad.{name}.zoh" for name in "uBC"}
+
+
+def module_of(monkeypatch, name, **functions):
+    made = types.ModuleType(name)
+    vars(made).update(functions)
+    monkeypatch.setitem(sys.modules, name, made)
+    return made
+
+
+def test_a_block_warns_of_what_it_did_not_record_and_why(mamba_ssm, monkeypatch, tmp_path):
+    path = tmp_path / "run.safetensors"
+    with pytest.warns(UserWarning, match=r"recorded nothing: none of .*selective_scan_fn was called .hint: holdfast.watch"):
+        with holdfast.capture(path):
+            pass
+    inputs = drawn()
+    with pytest.warns(UserWarning, match="recorded 1 call and left out 1: .*max_bytes are left") as told:
+        with holdfast.capture(path, max_bytes=10_000) as recorded:
+            mamba_ssm.selective_scan_fn(**inputs)
+            mamba_ssm.selective_scan_fn(**inputs)
+    assert told[0].filename == __file__ and len(recorded.paths) == 1
+    # Whole layers in one function, which in transformers returns nothing where it cannot be had.
+    fused = module_of(monkeypatch, "transformers.models.mamba2.modeling_mamba2", mamba2_split_conv1d_scan_combined=lambda x: x)
+    original = fused.mamba2_split_conv1d_scan_combined
+    with pytest.warns(UserWarning, match="recorded 0 calls and left out 1: .*mamba2_split_conv1d_scan_combined is a scan and"):
+        with holdfast.capture(path):
+            fused.mamba2_split_conv1d_scan_combined(1)
+            fused.mamba2_split_conv1d_scan_combined(None)
+    assert fused.mamba2_split_conv1d_scan_combined is original
+    for name in ("mamba_ssm.ops.selective_scan_interface", fused.__name__):
+        monkeypatch.delitem(sys.modules, name)
+    if not any(name.startswith(("transformers.models", "mambapy", "lrnnx")) for name in sys.modules):
+        with pytest.warns(UserWarning, match="no module with a scan that it knows is imported"):
+            with holdfast.capture(path):
+                pass
+
+
+def test_a_block_that_recorded_all_is_silent(mamba_ssm, tmp_path, recwarn):
+    with holdfast.capture(tmp_path / "run.safetensors"):
+        mamba_ssm.selective_scan_fn(**drawn())
+    assert [str(one.message) for one in recwarn] == []
+
+
+def test_limits_of_a_step_that_change_nothing_are_none(monkeypatch, tmp_path):
+    def mamba2_chunk_scan(hidden_states, dt, A, B, C, chunk_size, D=None, dt_bias=None, dt_softplus=False, dt_limit=(0.0, float("inf"))):
+        return hidden_states
+
+    module = module_of(monkeypatch, "transformers.models.zamba2.modeling_zamba2", mamba2_chunk_scan=mamba2_chunk_scan)
+    one = numpy.ones((1, 4, 1, 1), "f4")
+    run = (one, one[..., 0], -one[0, 0, 0], one, one, 4, None, -one[0, 0, 0], True)
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        # softplus(1 − 1) is 0.69.
+        module.mamba2_chunk_scan(*run, dt_limit=(0.001, 0.8))
+    assert recorded.reasons == []
+    with pytest.warns(UserWarning, match="argument `dt_limit` of mamba2_chunk_scan is given"):
+        with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+            module.mamba2_chunk_scan(*run, dt_limit=(0.7, 1.0))
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3)])
+@pytest.mark.parametrize("kind", ["f4", "bf16"])
+def test_updates_of_a_state_are_scans_of_one_position(monkeypatch, tmp_path, shape, kind):
+    """With heads and without; in a state of f32 and in one of 16 bits."""
+    kind = pytest.importorskip("ml_dtypes", reason="unmeasured: no ml_dtypes").bfloat16 if kind == "bf16" else kind
+
+    def selective_state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, dt_softplus=False, state_batch_indices=None):
+        step = numpy.log1p(numpy.exp(dt.astype("f8") + dt_bias))[..., None]
+        grouped = lambda w: numpy.repeat(w, shape[0] // w.shape[1], 1).reshape(2, shape[0], *[1] * (len(shape) - 1), 4)
+        b, c = grouped(B if B.ndim == 3 else B[:, None]), grouped(C if C.ndim == 3 else C[:, None])
+        new = numpy.exp(step * A) * state.astype("f8") + step * b * x.astype("f8")[..., None]
+        state[...] = new
+        y = (new * c).sum(-1) + D * x.astype("f8")
+        return (y * z / (1 + numpy.exp(-z.astype("f8")))).astype(x.dtype)
+
+    name = "mamba_ssm.ops.triton.selective_state_update"
+    module = module_of(monkeypatch, name, selective_state_update=selective_state_update)
+    normal = lambda *size: numpy.random.default_rng(6).normal(size=size).astype("f4")
+    groups = (2,) if len(shape) == 2 else ()
+    state, A = normal(2, *shape, 4).astype(kind), -abs(normal(*shape, 4))
+    before = state.copy()
+    more = {"D": normal(*shape), "z": normal(2, *shape), "dt_bias": normal(*shape), "dt_softplus": True}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        x, B = normal(2, *shape), normal(2, *groups, 4)
+        out = module.selective_state_update(state, x, x, A, B, B, **more)
+    tensors = tensors_of(recorded.paths[0])
+    assert numpy.array_equal(tensors["initial_state"], before.reshape(2, 6, 4).astype("f4")) and tensors["u"].shape == (2, 6, 1)
+    assert command("check", *recorded.paths).returncode == 0
+    if kind == "f4":
+        assert recorded.reasons == [] and numpy.array_equal(tensors["last_state.zoh"], state.reshape(2, 6, 4))
+        # And so are arrays of one's own.
+        given = {"x": x, "dt": x, "A": A, "B": B, "C": B, **more, "initial_state": before, "out": out, "layout": "step"}
+        assert holdfast.check(**given, last_state=state).passed and not holdfast.check(**given, last_state=before).passed
+        goes_on = holdfast.scan(**{name: array for name, array in given.items() if name != "out"}, return_last_state=True)
+        assert holdfast.check(**given | {"out": goes_on[0]}, last_state=goes_on[1]).passed and goes_on[0].shape == (2, *shape)
+    else:
+        assert "last_state.zoh" not in tensors and "a last state of 16 bits was left out" in recorded.reasons[0]
+
+
+def test_a_scan_in_16_bits_whose_output_is_in_f32_is_recorded_as_it_is(torch, tmp_path):
+    def scan(x, dt, A, B, C, D, dt_bias):
+        wide = (array.float() for array in (x, dt, A, B, C, D))
+        return scan_of_torch()(*wide, None, dt_bias.float())[0]
+
+    given = {"x": (2, 4, 16), "dt": (2, 4, 16), "A": (4, 3), "B": (2, 1, 3, 16), "C": (2, 1, 3, 16), "D": (4,), "dt_bias": (4,)}
+    given = {name: (-torch.rand(*shape) if name == "A" else torch.rand(*shape)).bfloat16() for name, shape in given.items()}
+    given = {name: tensor.requires_grad_() for name, tensor in given.items()}
+    class Layer(torch.nn.Module):
+        def forward(self, x, dt, A, B, C, D, dt_bias):
+            return scan(x, dt, A, B, C, D, dt_bias)
+
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        out = holdfast.watch(Layer())(*given.values())
+    with pytest.warns(UserWarning, match="holdfast.capture: the gradients of u, .* have 16 bits and were left out"):
+        out.sum().backward()
+    header = recorded.paths[0].read_bytes()[:4000].decode("latin1")
+    assert "widened" in header and "u from BF16" in header and recorded.skipped == 0
+    assert numpy.array_equal(tensors_of(recorded.paths[0])["u"], given["x"].detach().float().numpy())
+    assert command("check", *recorded.paths).returncode == 0
+    # Which is what arrays get.
+    wide = {**{n: a.detach() for n, a in given.items()}, **{n: given[n].detach().float() for n in ("A", "D", "dt_bias")}}
+    assert holdfast.check(**wide, out=out).passed

@@ -18,6 +18,15 @@ def command(*words, **more):
     return subprocess.run([sys.executable, "-m", "holdfast", *words], capture_output=True, text=True, **more)
 
 
+def found(report):
+    """What was found, without the call that found it."""
+    results = report.to_dict()
+    del results["command"]
+    for case in results["cases"]:
+        del case["rerun"]
+    return results
+
+
 def bf16(array):
     """Rounded to bfloat16, to nearest even, still in f32."""
     bits = array.astype("f4").view("u4")
@@ -44,11 +53,13 @@ def test_a_wrong_scan_in_four_lines_gets_its_cause():
 def test_without_a_diagnosis_the_verdict_is_the_same():
     inputs = drawn()
     out, _ = reference(**inputs, wrong="exact")
-    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnose=diagnose) for diagnose in (True, False))
+    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnosis=diagnosis) for diagnosis in ("thorough", "off"))
     assert why.diagnosis and not without.diagnosis
     assert "why was not looked for" in str(without)
     (left,), (right,) = why.cases, without.cases
     assert (left.verdict, left.worst.share) == (right.verdict, right.worst.share) == ("fail", why.worst.share)
+    hurried = str(holdfast.check(**inputs, method="zoh", out=out, diagnosis=1e-9))
+    assert 'no cause found within 0.000000001 s (diagnosis="thorough" looks on)' in " ".join(hurried.split())
 
 
 @pytest.mark.parametrize("wrong", [None, "exact", "lost", "nan"])
@@ -69,12 +80,11 @@ def test_the_verdict_is_that_of_the_command_line(tmp_path, given, wrong):
     holdfast.record(file, **inputs, method="zoh", out=out, last_state=last_state)
     said = command("check", str(file), "--json", str(answer))
     report = holdfast.check(**inputs, method="zoh", out=out, last_state=last_state, name="run.safetensors")
-    here, there = report.to_dict(), json.loads(answer.read_text())
-    for results in (here, there):
-        del results["command"]
-        for case in results["cases"]:
-            del case["rerun"]
-    assert here == there
+    there = json.loads(answer.read_text())
+    del there["command"]
+    for case in there["cases"]:
+        del case["rerun"]
+    assert found(report) == there
     assert report.passed == (said.returncode == 0) == (wrong is None)
 
 
@@ -97,16 +107,16 @@ def test_strided_views_are_read_where_they_lie(run):
 
 def test_the_layout_with_the_sequence_first_is_the_same_run(run):
     inputs, out = run
-    expected = holdfast.check(**inputs, method="zoh", out=out).to_dict()
+    expected = found(holdfast.check(**inputs, method="zoh", out=out))
     turned = {name: array if name == "A" else array.swapaxes(1, 2).copy() for name, array in inputs.items()}
-    assert holdfast.check(**turned, method="zoh", out=out.swapaxes(1, 2).copy(), layout="bld").to_dict() == expected
+    assert found(holdfast.check(**turned, method="zoh", out=out.swapaxes(1, 2).copy(), layout="bld")) == expected
     inputs = drawn(groups=2)
     out, state = reference(**inputs)
-    expected = holdfast.check(**inputs, method="zoh", out=out, last_state=state).to_dict()
+    expected = found(holdfast.check(**inputs, method="zoh", out=out, last_state=state))
     turned = {name: array.swapaxes(1, 2) for name, array in inputs.items() if array.ndim == 3}
     turned |= {name: inputs[name].transpose(0, 3, 1, 2) for name in ("B", "C")} | {"A": inputs["A"]}
     report = holdfast.check(**turned, method="zoh", out=out.swapaxes(1, 2), last_state=state, layout="bld")
-    assert report.to_dict() == expected
+    assert found(report) == expected
 
 
 def test_heads_of_mamba_2_are_channels_with_one_scalar():
@@ -137,7 +147,7 @@ def test_heads_of_mamba_2_are_channels_with_one_scalar():
     state = state.reshape(batch, heads, p, dstate)
     arguments = (u, delta, A, B, C, D, z, bias, True)
     report = holdfast.check(*arguments, method="zoh", out=own, last_state=state, layout="blhp")
-    assert report.passed and report.to_dict() == expected.to_dict()
+    assert report.passed and found(report) == found(expected)
     of_each = (u, delta, A, B, C, numpy.repeat(D[:, None], p, axis=1), z, bias, True)
     assert holdfast.check(*of_each, method="zoh", out=own, layout="blhp").passed
     wrong = own.copy()
@@ -320,3 +330,34 @@ def test_tensors_of_torch(run):
         result = holdfast.scan(**narrow, method="zoh")
         assert result.dtype == torch.bfloat16 and result.device.type == device
         assert holdfast.check(**narrow, method="zoh", out=result).passed
+
+
+def test_a_scan_goes_on_from_a_state_in_every_layout():
+    inputs = drawn(groups=2)
+    whole, last = reference(**inputs)
+    cut = {name: array if name == "A" else array[..., 16:] for name, array in inputs.items()}
+    _, between = reference(**{name: array if name == "A" else array[..., :16] for name, array in inputs.items()})
+    turned = {name: array if name == "A" else numpy.moveaxis(array, -1, 1) for name, array in cut.items()}
+    for layout, given in (("bdl", cut), ("bld", turned)):
+        out, state = holdfast.scan(**given, layout=layout, initial_state=between, return_last_state=True)
+        assert out.shape == given["u"].shape
+        assert numpy.allclose(out if layout == "bdl" else out.swapaxes(1, 2), whole[..., 16:], rtol=1e-4, atol=1e-5)
+        assert holdfast.check(**given, layout=layout, initial_state=between, out=out, last_state=state).passed
+    assert numpy.allclose(state, last, rtol=1e-4, atol=1e-5)
+    u = numpy.random.default_rng(4).normal(size=(2, 16, 4, 3)).astype("f4")
+    heads = {"u": u, "delta": abs(u[..., 0]), "A": -numpy.ones(4, "f4"), "B": u[:, :, :2, :1], "C": u[:, :, :2, 1:2]}
+    out, state = holdfast.scan(**heads, layout="blhp", return_last_state=True)
+    assert out.shape == u.shape and state.shape == (2, 4, 3, 1)
+    assert holdfast.check(**heads, layout="blhp", out=out, last_state=state).passed
+    again = holdfast.scan(**heads, layout="blhp", initial_state=state)
+    assert holdfast.check(**heads, layout="blhp", initial_state=state, out=again).passed and not numpy.array_equal(again, out)
+
+
+def test_a_scan_of_what_requires_gradients_is_refused(torch, run):
+    inputs, _ = run
+    tensors = {name: torch.tensor(array) for name, array in inputs.items()}
+    tensors["B"].requires_grad_()
+    with pytest.raises(ValueError, match="tensor `B` requires grad, expected none that does.*hint: torch.no_grad"):
+        holdfast.scan(**tensors)
+    with torch.no_grad():
+        assert holdfast.scan(**tensors).shape == tensors["u"].shape

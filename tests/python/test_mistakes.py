@@ -86,11 +86,11 @@ call("an input that is recorded is NaN")(
 call("a truth value is a text")(lambda: check(delta_softplus="false"))
 
 # Names.
-call("the method has a typo")(lambda: check(method="zoh_exact"))
-call("the arithmetic is none")(lambda: check(arithmetic="bfloat16"))
+call("the method has a typo")(lambda: check(method="zoh_exat"))
+call("the arithmetic is none")(lambda: check(arithmetic="bfloat8"))
 call("the layout is none")(lambda: check(layout="bhld"))
-call("the backend is none")(lambda: check(backend="gpu"))
-call("the regime is none")(lambda: holdfast.problems("zoh", "tinyz"))
+call("the backend is none")(lambda: check(backend="tpu"))
+call("the regime is none")(lambda: holdfast.problems("zoh", "tinyzz"))
 call("a textbook form is scanned")(lambda: holdfast.scan(**INPUTS, method="zoh-exact"))
 call("no channel is judged")(lambda: check(channels=0))
 call("an argument that is watched is none")(lambda: holdfast.watch(reference, names={"x": "input"}))

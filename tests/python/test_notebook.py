@@ -67,4 +67,6 @@ def test_it_runs(tmp_path):
     wrong, right = shown
     assert "FAIL, 1 case, looks like runs-as-zoh-exact" in wrong
     assert "<b>holdfast.Report: PASS" in right and all("font-family:monospace" in one for one in shown)
+    # The page's own tables, in its own style, and no link to what is not there.
+    assert 'class="heat' in wrong and 'class="values"' in wrong and "@scope (.holdfast)" in wrong and 'href="#' not in wrong
     assert (tmp_path / "run.safetensors").exists()

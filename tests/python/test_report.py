@@ -25,7 +25,7 @@ def passing():
 
 def test_text_and_repr(failing, passing):
     assert str(failing).startswith("holdfast ") and "FAIL mine/zoh" in str(failing)
-    assert 'rerun holdfast.check(…, method="zoh", seed=1)' in str(failing)
+    assert 'rerun holdfast.check(u, delta, A, B, C, method="zoh", out=out, name="mine")' in str(failing)
     assert f"numpy {numpy.__version__}" in str(failing)
     assert repr(failing) == "<holdfast.Report: FAIL, 1 case, looks like runs-as-zoh-exact>"
     assert repr(passing) == "<holdfast.Report: PASS, 1 case>"
@@ -91,7 +91,8 @@ def test_a_quick_look_says_so(failing):
     for seed, look in zip((1, 2), looks):
         assert look.to_dict()["sampled"] and look.cases[0].judged == 3 * out.shape[2]
         assert f"sampled: 3 of 8 channels judged, drawn by seed {seed}" in str(look)
-        assert f'holdfast.check(…, method="zoh", channels=3, seed={seed})' in str(look)
+        more = "" if seed == 1 else ", seed=2"
+        assert f'holdfast.check(u, delta, A, B, C, method="zoh", out=out, channels=3{more})' in str(look)
     assert not failing.to_dict()["sampled"]
 
 

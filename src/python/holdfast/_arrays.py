@@ -9,8 +9,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._names import meant, of_file
+
 if TYPE_CHECKING:
     import numpy
+
+__tracebackhide__ = True
 
 #: How the reader of recorded runs calls NumPy's types.
 _STORED = {"float16": "F16", "float32": "F32", "float64": "F64", "complex64": "C64", "bfloat16": "BF16"}
@@ -62,6 +66,9 @@ def to_host(name: str, array: Any) -> Host:
         return array
     import numpy
 
+    of_a_file = of_file(f"tensor `{name}`", array)
+    if of_a_file:
+        raise of_a_file
     try:
         torch = _framework("torch", array, "Tensor")
         if torch is not None:
@@ -85,6 +92,16 @@ def to_host(name: str, array: Any) -> Host:
         else:
             found, hint = f"cannot be read ({error})", "arrays of NumPy, PyTorch, JAX and CuPy, and what has __dlpack__"
         raise ValueError(f"tensor `{name}` {found}, expected an array of {known} (hint: {hint})") from error
+
+
+def widened(host: Host) -> Host:
+    """The same numbers in f32, which has every one of f16 and bf16."""
+    import numpy
+
+    if host.stored == "BF16":
+        # A bfloat16 is the upper half of a float32.
+        return Host((host.array.astype("uint32") << numpy.uint32(16)).view("float32"), "F32")
+    return Host(host.array.astype("float32"), "F32") if host.stored == "F16" else host
 
 
 def like(array: Any) -> tuple[str, Any]:
@@ -146,15 +163,23 @@ def convert(values: numpy.ndarray[Any, Any], shape: Sequence[int], kind: str, fr
     return array
 
 
+FRAMEWORKS = ("numpy", "torch", "jax", "cupy")
+
+
 def framework_of(namespace: Any) -> str:
     """The framework that a module (`torch`, `jax.numpy`) or a name stands for.
 
-    Raises ValueError for any other one.
+    Raises ValueError for any other one, and for one that is not installed.
     """
     name = namespace if isinstance(namespace, str) else getattr(namespace, "__name__", str(namespace))
-    known = ("numpy", "torch", "jax", "cupy")
-    root = name.partition(".")[0]
-    if root not in known:
-        raise ValueError(f"xp is `{name}`, expected one of {', '.join(known)} (hint: xp=torch, or xp=\"torch\")")
-    __import__(root)
+    root = meant("xp", name.partition(".")[0], FRAMEWORKS, 'xp=torch, or xp="torch"')
+    try:
+        __import__(root)
+    except ImportError as error:
+        raise ValueError(f"xp is `{root}`, expected one that is installed (hint: {error})") from None
     return root
+
+
+def input_type(value: Any) -> str:
+    """The type of a scan's inputs that is meant: f32, f16 or bf16. Raises ValueError for any other one."""
+    return meant("inputs", value, ("f32", "f16", "bf16"), "those are the types that kernels read")

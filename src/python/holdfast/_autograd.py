@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+__tracebackhide__ = True
+
 #: What a function returned and its gradients, as `Problem.check` takes them.
 Ran = dict[str, Any]
 

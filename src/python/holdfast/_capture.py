@@ -10,36 +10,53 @@ import functools
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _holdfast
-from ._arrays import Host, origin
+from ._arrays import Host, origin, to_host, widened
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
 from ._layout import OF_HEADS, known_layout
-from ._recorded import known_method, prepared, size_of, write
+from ._names import ALIASES, called, called_in, known_kind, near, path_of
+from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
+
+__tracebackhide__ = True
 
 #: The arguments of a scan, as `record` has them.
 _ARGUMENTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus", "initial_state")
 
 _TRANSFORMERS = {"hidden_states": "u", "dt": "delta"}
 _SSD = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_softplus", "initial_states": "initial_state"}
+_OF_HEADS = {**_SSD, **_TRANSFORMERS}
+_UPDATE = {**_OF_HEADS, "state": "initial_state"}
 
-#: Functions that are scans: where they are, what their arguments are called there, and their layout. Every module that has
-#: imported such a function has it under the same name.
+_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
+
+#: Functions that are scans: the module that has them, or the package whose modules each have their own; what their arguments are
+#: called there, and their layout. Every module that has imported such a function has it under the same name.
 _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_fn", {}, "bdl"),
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_ref", {}, "bdl"),
     ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", _SSD, "blhp"),
+    ("mamba_ssm.ops.triton.selective_state_update", "selective_state_update", _UPDATE, "step"),
     ("lrnnx.ops.selective_scan", "selective_scan_fn", {}, "bdl"),
     ("lrnnx.ops.selective_scan", "selective_scan_ref", {}, "bdl"),
-    *(
-        (f"transformers.models.{name}.modeling_{name}", "mamba_selective_scan", _TRANSFORMERS, "bdl")
-        for name in ("mamba", "falcon_mamba", "jamba", "zamba")
-    ),
+    ("transformers.models", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
+    ("transformers.models", "mamba2_chunk_scan", _OF_HEADS, "blhp"),
+    ("transformers.models", "mamba_selective_state_update", _UPDATE, "step"),
+    ("transformers.models", "mamba2_selective_state_update", _UPDATE, "step"),
+)
+
+#: Functions that are a scan and the layers around it, of which nothing can be recorded.
+_FUSED = (
+    ("mamba_ssm.ops.selective_scan_interface", "mamba_inner_fn"),
+    ("mamba_ssm.ops.triton.ssd_combined", "mamba_split_conv1d_scan_combined"),
+    ("transformers.models", "mamba_inner_fn"),
+    ("transformers.models", "mamba2_split_conv1d_scan_combined"),
 )
 
 #: Methods of classes that are scans.
@@ -53,6 +70,29 @@ _METHODS: tuple[tuple[str, str, str, Mapping[str, str], str], ...] = (
 _HARMLESS = frozenset(
     ("self", "chunk_size", "return_last_state", "return_final_states", "use_mambapy", "use_associative_scan")
 )
+
+
+def _owners(where: str, name: str) -> Iterator[tuple[str, Any]]:
+    """The functions of this name that the module, or a module of the package, has, each once."""
+    seen = set()
+    for module_name, module in list(sys.modules.items()):
+        found = getattr(module, "__dict__", {}).get(name)
+        if found is not None and (module_name + ".").startswith(where + ".") and id(found) not in seen:
+            seen.add(id(found))
+            yield f"{module_name}.{name}", found
+
+
+def _clamps_nothing(limits: Any, given: Mapping[str, Any]) -> bool:
+    """Whether every step of Mamba-2 is well within its limits: then a scan without them is the same."""
+    import numpy
+
+    low, high = (float(limit) for limit in limits)
+    step = widened(to_host("delta", given["delta"])).array.astype("f8")
+    if given.get("delta_bias") is not None:
+        step = step + widened(to_host("delta_bias", given["delta_bias"])).array
+    step = numpy.logaddexp(0, step) if given.get("delta_softplus") else step
+    # Within the rounding of a step in bf16.
+    return bool((step > low * 1.01).all() and (step < high * 0.99).all())
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -70,9 +110,11 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 class _Call(NamedTuple):
-    """A call that is to be recorded: its arguments as they were before it, and what will know of its backward pass."""
+    """A call that is to be recorded: its arguments as they were before it, the state that an update changes, and what will know of
+    its backward pass."""
 
     given: dict[str, Any]
+    state: Any
     backward: Backward | None
     is_again: bool
 
@@ -101,8 +143,8 @@ class Capture:
     calls: how many calls there were, those that raised among them, and not those of a checkpoint that computes them again
     backward: how many of the files have gradients
     skipped: calls that were not recorded: the files would have been larger than `max_bytes`, they are no run, they had
-        arguments that no recording has, or a file could not be written; `reasons` says why, once each, and why a file has no
-        gradients where they were lost
+        arguments that no recording has, or a file could not be written; `reasons` says why, once each, and why a file lacks
+        gradients or a last state. What there is of them at the end of the block is a warning, and so is each later one
     """
 
     def __init__(
@@ -119,6 +161,9 @@ class Capture:
         self.reasons: list[str] = []
         #: The names of the modules that run, the innermost one last.
         self._inside: list[str] = []
+        #: Known scans that are there.
+        self._known: list[str] = []
+        self._is_over = False
 
     def follow(self, model: Any, hooks: list[Any]) -> None:
         """Adds hooks that keep account of which of a model's modules runs; those that are there are the caller's to remove,
@@ -138,6 +183,22 @@ class Capture:
             reason = str(reason) if is_ours else f"{type(reason).__name__}: {reason}"
         if reason not in self.reasons:
             self.reasons.append(reason)
+            if self._is_over:
+                warnings.warn(f"holdfast.capture: {reason}", stacklevel=2)
+
+    def _over(self) -> str | None:
+        """Ends the recording. Returns what the caller is to know of it."""
+        self._is_over = True
+        if self.calls:
+            number = len(self.paths)
+            counts = f" recorded {number} call{'' if number == 1 else 's'} and left out {self.skipped}" if self.skipped else ""
+            return f"holdfast.capture{counts}: {'; '.join(self.reasons)}" if self.reasons else None
+        why = "no module with a scan that it knows is imported (hint: import the model first, or name the scan by holdfast.watch)"
+        if self._known:
+            more = f" and {len(self._known) - 3} more" if len(self._known) > 3 else ""
+            hint = "holdfast.watch names any other scan; compiled code calls none"
+            why = f"none of {', '.join(self._known[:3])}{more} was called (hint: {hint})"
+        return f"holdfast.capture recorded nothing: {why}"
 
     def _skip(self, reason: str | Exception) -> None:
         self.skipped += 1
@@ -168,20 +229,25 @@ class Capture:
             self._skip(error)
             return None
         backward = None
-        if self._differentiates:
+        # A state that is changed in place has no gradient.
+        if self._differentiates and "state" not in found:
             try:
                 backward = Backward.of(given, self._because)
             except Exception as error:
                 self._because(error)
         # A checkpoint's second time is a call of its own only if the backward pass is that time's, and not the first one's.
-        return None if is_again and backward is None else _Call(kept, backward, is_again)
+        return None if is_again and backward is None else _Call(kept, found.get("state"), backward, is_again)
 
     def _end(self, call: _Call, returned: Any, layout: str) -> Any:
         """Records a call that has returned. Returns what its caller is to get."""
         backward = call.backward
         out, last_state = pair_of(returned)
-        outputs = {"out": out, "last_state": last_state}
+        outputs = {"out": out, "last_state": last_state if call.state is None else call.state}
         try:
+            kept = outputs["last_state"]
+            if kept is not None and to_host("last_state", kept).stored in ("F16", "BF16"):
+                self._because("a last state of 16 bits was left out, expected one of f32 (hint: its rounding is no part of a scan's)")
+                outputs["last_state"] = None
             layer = {"layer": self._inside[-1]} if self._inside else {}
             metadata = {**origin(out), **layer, **self._metadata}
             run = {**call.given, **outputs, "method": self._method, "layout": layout}
@@ -194,6 +260,7 @@ class Capture:
             return returned
         if backward is None or file is None and not call.is_again:
             return returned
+        outputs["last_state"] = last_state
         try:
             given = backward.follow(outputs, lambda found: self._complete(run, metadata, file, found))
         except Exception as error:
@@ -208,7 +275,7 @@ class Capture:
         """Writes a run to the next file, or in the place of the one `before`; None where it would be too large."""
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
-        made, stated = prepared(run, metadata)
+        made, stated = prepared(run, metadata, widens_weights=True)
         size = size_of(made, stated)
         if before is not None:
             path = before.path
@@ -243,6 +310,17 @@ class Capture:
                 if run["layout"] == "blhp":
                     # A head's is the sum of its channels', and a recording has channels.
                     grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
+                is_wide = to_host("out", run["out"]).stored == "F32"
+                narrow = [name for name in _ARGUMENTS if name in grads and grads[name].stored in ("F16", "BF16")]
+                narrow = [name for name in narrow if is_wide or name in _WEIGHTS]
+                if narrow:
+                    self._because(
+                        f"the gradients of {', '.join(narrow)} have 16 bits and were left out, expected f32 as out, or as the weights of "
+                        "a run (hint: their rounding is no part of a backward pass's)"
+                    )
+                    grads = {name: one for name, one in grads.items() if name not in narrow}
+                if not grads:
+                    return
                 dout = found.get("dout") or zero(run["out"])
                 more = {"dout": dout, "dlast_state": found.get("dlast_state"), "grads": grads}
                 if self._save({**run, **more}, metadata, file) is not None:
@@ -259,14 +337,14 @@ class Capture:
 
         def replaced(args: tuple[Any, ...], kwargs: dict[str, Any], ours: Mapping[str, Any]) -> Any:
             """The arguments with some that are called so in `ours`, by the names that `check` has."""
-            parameters = inspect.signature(fn).parameters.values()
+            parameters = inspect.signature(called_in(fn)).parameters.values()
             order = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
             placed = [ours.get(names.get(name, name), value) for name, value in zip(order, args)]
             named = {name: ours.get(names.get(name, name), value) for name, value in kwargs.items()}
             return (*placed, *args[len(order) :]), named
 
         def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-            signature = inspect.signature(fn)
+            signature = inspect.signature(called_in(fn))
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             found: dict[str, Any] = {}
@@ -280,11 +358,16 @@ class Capture:
             named = {names.get(name, name): value for name, value in found.items()}
             for name, value in found.items():
                 is_recorded = names.get(name, name) in _ARGUMENTS or name in _HARMLESS
+                if name == "dt_limit" and is_known and _clamps_nothing(value, named):
+                    continue
                 if is_known and not is_recorded and not _is_default(value, defaults.get(name)):
                     raise ValueError(
                         f"argument `{name}` of {getattr(fn, '__name__', 'the scan')} is given, expected its default "
                         "(hint: no recording can hold what it says)"
                     )
+            if layout == "step" and is_known:
+                # It is changed in place, and not returned.
+                named["state"] = named["initial_state"]
             return named
 
         @functools.wraps(fn)
@@ -309,9 +392,29 @@ class Capture:
         return recorded
 
 
+    def fused(self, fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """A function of which nothing can be recorded, with its calls counted."""
+
+        @functools.wraps(fn)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            returned = fn(*args, **kwargs)
+            # Some say so that they cannot be had here.
+            if returned is not None and not getattr(self._busy, "now", False):
+                with self._lock:
+                    self.calls += 1
+                    self._skip(
+                        f"{name} is a scan and the layers around it in one, expected a scan (hint: use_fast_path=False or "
+                        "use_mem_eff_path=False in mamba_ssm; model.eval() in transformers)"
+                    )
+            return returned
+
+        return counted
+
+
 _ACTIVE: list[Capture] = []
 
 
+@called
 @contextmanager
 def capture(
     path: str | Path,
@@ -323,8 +426,9 @@ def capture(
     model: Any = None,
     **metadata: str,
 ) -> Iterator[Capture]:
-    """Records the scans that run inside, for `holdfast check`: those of mamba_ssm (selective_scan_fn, its reference, and
-    mamba_chunk_scan_combined), of transformers (mamba_selective_scan), mambapy and lrnnx, and functions that `watch` was given.
+    """Records the scans that run inside, for `holdfast check`: those of mamba_ssm (selective_scan_fn, its reference,
+    mamba_chunk_scan_combined, and the updates of a state), of transformers (of Mamba and Mamba-2, and the updates of theirs),
+    mambapy and lrnnx, and functions that `watch` was given.
 
         with holdfast.capture("run.safetensors", max_bytes=1 << 30) as recorded:
             model(tokens).loss.backward()
@@ -340,7 +444,9 @@ def capture(
     metadata: more of what a recording states, for instance arithmetic="gate=bf16"
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
-    its reason: so is one of a known scan with arguments that no recording has, as seq_idx and dt_limit.
+    its reason: so is one of a known scan with arguments that no recording has, as seq_idx, or a dt_limit that may have changed a
+    step. At the end of the block the reasons are a warning, and so is that nothing was recorded. What is recorded of Mamba-2 has
+    a channel for each of a head's, and inputs in 16 bits are widened where the output is in f32.
 
     For its gradients a call is given views of its inputs, its caller gets copies of what it returns, and all of them stay in
     memory as long as PyTorch has the graph. Where an input is used elsewhere as well, its gradients may be added up in another
@@ -348,12 +454,13 @@ def capture(
     file; with use_reentrant=True, which computes it without a graph first, a second one, with the gradients. Under no_grad,
     and for inputs that do not require grad, there are none.
 
-    Raises ValueError for numbers that make no sense, and for a method that is none.
+    Raises ValueError for numbers that make no sense, for a method that is none, and for metadata that are no texts; TypeError for a
+    path or a model that is none.
     """
-    if max_bytes < 1 or every < 1:
-        raise ValueError(f"max_bytes is {max_bytes} and every {every}, expected at least 1 (hint: leave them out)")
-    known_method(method)
-    taken = Capture(Path(path), method, max_bytes, every, gradients, metadata)
+    known_kind("model", model, model is None or hasattr(model, "named_modules"), "a torch.nn.Module", "leave it out")
+    max_bytes, every = known_number("max_bytes", max_bytes), known_number("every", every)
+    method, _ = known_method(method), metadata_of(False, metadata)
+    taken = Capture(Path(path_of(path)), method, max_bytes, every, gradients, metadata)
     hooks: list[Any] = []
     undo: list[tuple[Any, str, Any]] = []
 
@@ -364,17 +471,22 @@ def capture(
     try:
         if model is not None:
             taken.follow(model, hooks)
-        for module_name, name, names, layout in _FUNCTIONS:
-            original = getattr(sys.modules.get(module_name), name, None)
-            if original is None:
-                continue
-            wrapped = taken.wrap(original, names, layout, is_known=True)
+        def put_everywhere(name: str, original: Any, wrapped: Any) -> None:
             for module in list(sys.modules.values()):
                 if getattr(module, "__dict__", {}).get(name) is original:
                     put(module, name, wrapped)
+
+        for where, name, names, layout in _FUNCTIONS:
+            for found, original in _owners(where, name):
+                taken._known.append(found)
+                put_everywhere(name, original, taken.wrap(original, names, layout, is_known=True))
+        for where, name in _FUSED:
+            for found, original in _owners(where, name):
+                put_everywhere(name, original, taken.fused(original, found))
         for module_name, class_name, name, names, layout in _METHODS:
             owner = getattr(sys.modules.get(module_name), class_name, None)
             if owner is not None and name in vars(owner):
+                taken._known.append(f"{module_name}.{class_name}.{name}")
                 put(owner, name, taken.wrap(vars(owner)[name], names, layout, is_known=True))
         _ACTIVE.append(taken)
         yield taken
@@ -385,30 +497,46 @@ def capture(
             setattr(owner, name, original)
         for hook in hooks:
             hook.remove()
+    told = taken._over()
+    if told is not None:
+        warnings.warn(told, stacklevel=3)
 
 
+@called
 def watch(
     fn: Callable[..., Any], names: Mapping[str, str] | None = None, layout: str = "bdl"
 ) -> Callable[..., Any]:
     """A function that does what `fn` does, and whose calls `capture` records.
 
-    names: which of its arguments is which, where it is not called as those of `check`: {"x": "u", "dt": "delta"}
+    names: which of its arguments is which, where it is not called as those of `check`, or as x, dt, dt_bias and dt_softplus are
+        elsewhere: {"input": "u", "step": "delta"}
     layout: that of its arrays
 
     Other arguments are not looked at: what they change is yours to state, in the metadata of `capture`.
 
-    Raises ValueError for names that no scan has, and for a layout that is none.
+    Raises ValueError for names that no scan has, and for a layout that is none; TypeError for what is no function.
     """
-    known_layout(layout)
+    import inspect
+
+    layout = known_layout(layout)
+    known_kind("fn", fn, callable(fn), "a function", "holdfast.record saves arrays")
+    known_kind("names", names, names is None or isinstance(names, Mapping), "a mapping", "{'x': 'u'}")
     unknown = [name for name in (names or {}).values() if name not in _ARGUMENTS]
     if unknown:
-        raise ValueError(f"names has `{unknown[0]}`, expected one of {', '.join(_ARGUMENTS)} (hint: {{'x': 'u'}})")
+        like = near(str(unknown[0]), _ARGUMENTS)
+        hint = f"{like}, perhaps" if like else "{'x': 'u'}"
+        raise ValueError(f"names has `{unknown[0]}`, expected one of {', '.join(_ARGUMENTS)} (hint: {hint})")
+    try:
+        own = set(inspect.signature(called_in(fn)).parameters)
+    except (TypeError, ValueError):
+        own = set()
+    spelled = {**{other: ours for other, ours in ALIASES.items() if ours not in own}, **(names or {})}
 
     @functools.wraps(fn)
     def watched(*args: Any, **kwargs: Any) -> Any:
         call = fn
         for taken in _ACTIVE:
-            call = taken.wrap(call, names or {}, layout)
+            call = taken.wrap(call, spelled, layout)
         return call(*args, **kwargs)
 
     return watched

@@ -5,6 +5,9 @@
 | `bdl` | (batch, dim, seqlen) | (batch[, groups], dstate, seqlen) | (dim, dstate), (dim) | (batch, dim, dstate) |
 | `bld` | (batch, seqlen, dim) | (batch, seqlen[, groups], dstate) | the same | the same |
 | `blhp` | (batch, seqlen, heads, p), delta without p | as `bld` | (heads) | (batch, heads, p, dstate) |
+| `step` | (batch, dim), one position | (batch[, groups], dstate) | as `bdl` | (batch, dim, dstate) |
+
+Of `step`, (heads, p) may stand for dim everywhere.
 """
 
 from __future__ import annotations
@@ -12,30 +15,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._arrays import Host, to_host
+from ._arrays import Host, to_host, widened
+from ._names import meant
 
 if TYPE_CHECKING:
     import numpy
 
-LAYOUTS = ("bdl", "bld", "blhp")
+__tracebackhide__ = True
+
+LAYOUTS = ("bdl", "bld", "blhp", "step")
 _SEQUENCES = ("u", "delta", "z")
 #: What layout="blhp" has for each head, and not for each of its channels.
 OF_HEADS = ("A", "delta", "D", "delta_bias")
+#: Parameters, which models in 16 bits have in 16 bits.
+_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
 
 
 class Tensor(NamedTuple):
-    """A tensor of a run: `shape` is what the run has, in which the array's numbers stand in their own order."""
+    """A tensor of a run: `shape` is what the run has, in which the array's numbers stand in their own order; `was` is how they
+    were stored before they were widened."""
 
     name: str
     stored: str
     shape: list[int]
     array: numpy.ndarray[Any, Any]
+    was: str
 
 
-def known_layout(layout: Any) -> None:
-    """Raises ValueError for any other one."""
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout is `{layout}`, expected one of {', '.join(LAYOUTS)} (hint: bdl is (batch, dim, seqlen))")
+def known_layout(layout: Any) -> str:
+    """The layout that is meant. Raises ValueError for any other one."""
+    return meant("layout", layout, LAYOUTS, "bdl is (batch, dim, seqlen)")
 
 
 def _expected(name: str, host: Host, expected: str, layout: str, hint: str | None = None) -> ValueError:
@@ -129,14 +138,58 @@ def _merged(shape: Sequence[int], first: int) -> list[int]:
     return [*shape[:first], shape[first] * shape[first + 1], *shape[first + 2 :]]
 
 
-def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Tensor]:
-    """The tensors of a run. What is None is left out.
+def _of_step(name: str, host: Host, u: Host | None) -> tuple[Host, int | None]:
+    """A tensor of one position in layout "bdl"; and where (heads, p) are that are one dimension there."""
+    role, array = _role(name), host.array
+    of_heads = u is not None and u.array.ndim == 3
+    expected, first = {
+        "A": ("(heads, p, dstate)" if of_heads else "(dim, dstate)", 0),
+        "B": ("(batch, dstate) or (batch, groups, dstate)", None),
+        "C": ("(batch, dstate) or (batch, groups, dstate)", None),
+        "D": ("(heads, p)" if of_heads else "(dim)", 0),
+        "delta_bias": ("(heads, p)" if of_heads else "(dim)", 0),
+        "initial_state": ("(batch, heads, p, dstate)" if of_heads else "(batch, dim, dstate)", 1),
+        "last_state": ("(batch, heads, p, dstate)" if of_heads else "(batch, dim, dstate)", 1),
+    }.get(role, ("(batch, heads, p)" if of_heads else "(batch, dim)", 1))
+    if array.ndim not in {len(one.split(", ")) for one in expected.split(" or ")}:
+        raise _expected(name, host, expected, "step")
+    if role in ("B", "C"):
+        return host.map((array[:, None] if array.ndim == 2 else array)[..., None]), None
+    return (host if first == 0 or "state" in role else host.map(array[..., None])), first if of_heads else None
+
+
+def laid_out(array: numpy.ndarray[Any, Any], layout: str, u: tuple[int, ...], is_state: bool) -> numpy.ndarray[Any, Any]:
+    """Output or last state of a scan, in the layout of a `u` of this shape."""
+    heads = u[-2:] if layout == "blhp" or layout == "step" and len(u) == 3 else (array.shape[1],)
+    split = array.reshape((array.shape[0], *heads, *array.shape[2:]))
+    if is_state or layout == "bdl":
+        return split
+    return split[..., 0] if layout == "step" else split.transpose(0, split.ndim - 1, *range(1, split.ndim - 1))
+
+
+def widened_of(made: Sequence[Tensor]) -> dict[str, str]:
+    """Which tensors of a run had another type, as its metadata say it."""
+    names = [f"{tensor.name} from {tensor.was}" for tensor in made if tensor.was != tensor.stored]
+    return {"widened": ", ".join(names)} if names else {}
+
+
+def tensors(
+    layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any], widens_weights: bool = False
+) -> list[Tensor]:
+    """The tensors of a run. What is None is left out. Inputs of 16 bits are widened where the outputs are in f32: a run has one
+    type, and nothing is lost; and weights of 16 bits are if this is asked for.
 
     Raises ValueError for what is no array, and where a layout's dimensions are not those that it has. All else is for the
     reader of recorded runs to say.
     """
-    known_layout(layout)
+    layout = known_layout(layout)
     hosts = {name: to_host(name, array) for name, array in {**inputs, **outputs}.items() if array is not None}
+    stored = {name: host.stored for name, host in hosts.items()}
+    given = {stored[name] for name in hosts if _role(name) == "out"}
+    of_run = (*_SEQUENCES, "B", "C") if given == {"F32"} else ()
+    for name in (*of_run, *(_WEIGHTS if widens_weights else ())):
+        if name in hosts:
+            hosts[name] = widened(hosts[name])
     u, a = hosts.get("u"), hosts.get("A")
     p, sizes = 1, (0, 0, 0)
     if layout == "blhp" and u is not None and "B" in hosts:
@@ -159,7 +212,9 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
     for name, host in hosts.items():
         role = _role(name)
         merged = None
-        if role in _SEQUENCES or role == "out":
+        if layout == "step":
+            host, merged = _of_step(name, host, u)
+        elif role in _SEQUENCES or role == "out":
             host, merged = _sequence(name, host, layout, p, u.array.shape if u is not None else None), 1
         elif role in ("B", "C") and a is not None:
             is_single = u is not None and u.array.ndim == 3 and u.array.shape[2] == 1
@@ -173,7 +228,7 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
                 raise _expected(name, host, "(batch, heads, p, dstate)", layout)
             merged = 1
         shape = list(host.array.shape)
-        if layout == "blhp" and merged is not None:
+        if layout in ("blhp", "step") and merged is not None:
             shape = _merged(shape, merged)
-        made.append(Tensor(name, host.stored, shape, host.array))
+        made.append(Tensor(name, host.stored, shape, host.array, stored[name]))
     return made

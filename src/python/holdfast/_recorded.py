@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _holdfast
-from ._arrays import Host, convert, like, origin
-from ._layout import Tensor, tensors
+from ._arrays import Host, convert, input_type as known_input, like, origin, widened
+from ._layout import Tensor, known_layout, laid_out, tensors, widened_of
+from ._names import arithmetic_of, called, diagnosis_of, known_kind, meant, near, path_of, spellings
 from ._report import Report
 from ._words import of_error
+
+__tracebackhide__ = True
 
 _BACKENDS = ("auto", "cuda", "cpu")
 #: Arguments that are metadata of a recording, word for word.
@@ -30,20 +33,16 @@ def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given.get(name) for name in _INPUTS}
 
 
-def known_method(method: Any) -> None:
-    """Raises ValueError for what is neither a method nor a textbook form, whatever its label."""
-    forms = _holdfast.forms()
-    if not isinstance(method, str) or method.partition(".")[0] not in forms:
-        raise ValueError(f"method is `{method}`, expected one of {', '.join(forms)} (hint: holdfast.methods())")
+def known_method(method: Any) -> str:
+    """The method or textbook form that is meant, with its label. Raises ValueError for what is none."""
+    name, dot, label = method.partition(".") if isinstance(method, str) else (method, "", "")
+    return meant("method", name, _holdfast.forms(), "holdfast.methods()") + dot + label
 
 
-def of_kernels(method: Any) -> None:
-    """Raises ValueError for what is none of the six methods."""
-    names = [row[0] for row in _holdfast.methods()]
-    if method not in names:
-        raise ValueError(
-            f"method is `{method}`, expected one of {', '.join(names)} (hint: holdfast.methods(); no kernel has another form)"
-        )
+def of_kernels(method: Any) -> str:
+    """The one of the six methods that is meant. Raises ValueError for what is none."""
+    hint = "holdfast.methods(); no kernel has another form"
+    return meant("method", method, [row[0] for row in _holdfast.methods()], hint)
 
 
 def _whole(value: Any) -> int | None:
@@ -64,15 +63,11 @@ def known_seed(seed: Any) -> int:
     return found
 
 
-def _known_channels(channels: Any) -> int | None:
-    if channels is None:
-        return None
-    found = _whole(channels)
+def known_number(name: str, value: Any, hint: str = "leave it out for the usual one") -> int:
+    """Raises ValueError for what is no number of things."""
+    found = _whole(value)
     if found is None or not 1 <= found < 1 << 63:
-        raise ValueError(
-            f"channels is {channels!r}, expected at least 1, a whole number below 2^63 "
-            "(hint: leave it out for all of them)"
-        )
+        raise ValueError(f"{name} is {value!r}, expected at least 1, a whole number below 2^63 (hint: {hint})")
     return found
 
 
@@ -90,10 +85,15 @@ def _outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
         )
     if is_pair and last_state is None:
         out, last_state = out
-    if not isinstance(out, Mapping):
-        known_method(method)
+    method = method if isinstance(out, Mapping) else known_method(method)
     several = out if isinstance(out, Mapping) else {method: out}
     states = last_state if isinstance(last_state, Mapping) else {method: last_state}
+    if "out" in several:
+        raise ValueError(
+            "out is a mapping that has `out`, expected one output for each method (hint: out={\"zoh\": y}; or out=y beside method=\"zoh\")"
+        )
+    several = {known_method(name): array for name, array in several.items()}
+    states = {known_method(name): array for name, array in states.items()}
     named = {f"out.{name}": array for name, array in several.items()}
     return {**named, **{f"last_state.{name}": array for name, array in states.items() if array is not None}}
 
@@ -119,13 +119,17 @@ def _gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, 
         return {}
     if not isinstance(grads, Mapping):
         raise ValueError(f"grads is a {type(grads).__name__}, expected a mapping of arrays (hint: grads={{\"u\": u.grad, …}})")
-    of_kernels(method.partition(".")[0] if isinstance(method, str) else method)
-    unknown = [name for name in grads if name not in _INPUTS]
+    method = known_method(method)
+    of_kernels(method.partition(".")[0])
+    ours = {spelled: name for name in _INPUTS for spelled in spellings(name)}
+    unknown = [name for name in grads if name not in ours]
     if unknown:
+        hint = near(str(unknown[0]), _INPUTS)
         raise ValueError(
-            f"grads has `{unknown[0]}`, expected some of {', '.join(_INPUTS)} (hint: each is named as its input)"
+            f"grads has `{unknown[0]}`, expected some of {', '.join(_INPUTS)} "
+            f"(hint: {f'{hint}, perhaps' if hint else 'each is named as its input'})"
         )
-    named = {f"grad.{name}.{method}": array for name, array in grads.items() if array is not None}
+    named = {f"grad.{ours[name]}.{method}": array for name, array in grads.items() if array is not None}
     if not named:
         raise ValueError("grads has no array in it, expected at least one (hint: grads={\"u\": u.grad, …})")
     if dout is None:
@@ -133,14 +137,34 @@ def _gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, 
     return {"dout": dout, "dlast_state": dlast_state, **named}
 
 
-def metadata_of(delta_softplus: bool, statements: Mapping[str, str | None]) -> dict[str, str]:
-    usual = {"arithmetic": "f32"}
-    stated = {key: str(text) for key, text in statements.items() if text is not None and usual.get(key) != text}
+def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str, str]:
+    """What a run states of itself, as texts."""
+    stated = {key: _stated(key, value) for key, value in statements.items() if value is not None}
+    if stated.get("arithmetic") == "f32":
+        del stated["arithmetic"]
     # A text is true as well, "false" among them.
     is_truth = isinstance(delta_softplus, int) or type(delta_softplus).__name__ in ("bool", "bool_")
     if not is_truth or delta_softplus not in (0, 1):
         raise ValueError(f"delta_softplus is {delta_softplus!r}, expected True or False (hint: delta_softplus=True)")
     return {"delta_softplus": str(bool(delta_softplus)).lower(), **stated}
+
+
+#: Arguments that metadata with a typing error may have been meant as.
+_OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "grads", "dout", "channels", "backend", "diagnosis")
+
+
+def _stated(key: str, value: Any) -> str:
+    """The text of a statement, or of other metadata."""
+    if key == "arithmetic":
+        return arithmetic_of(value)
+    if key == "input_type":
+        return known_input(value)
+    like = None if key in _STATEMENTS else near(key, (*_INPUTS, *_STATEMENTS, *_OTHERS), 0.85)
+    if like is not None or not isinstance(value, (str, int, float)):
+        raise ValueError(
+            f"metadata has `{key}`, expected texts under names of their own (hint: {like or 'str(…)'}, perhaps)"
+        )
+    return value.replace("_", "-").lower() if key in _STATEMENTS and isinstance(value, str) else str(value)
 
 
 def run_of(made: list[Tensor]) -> list[tuple[str, str, list[int], Any]]:
@@ -155,6 +179,7 @@ def explained(error: ValueError, layout: str) -> ValueError:
     return ValueError(f"{said}; layout=\"{layout}\" is read as views of layout=\"bdl\", whose shapes and indices these are")
 
 
+@called
 def check(
     u: Any,
     delta: Any,
@@ -185,7 +210,7 @@ def check(
     channels: int | None = None,
     seed: int = 1,
     backend: str = "cpu",
-    diagnose: bool = True,
+    diagnosis: float | str = 10,
 ) -> Report:
     """Judges what a selective scan returned against certified truth, every element by a bound of its own.
 
@@ -201,6 +226,8 @@ def check(
         last_state, initial_state: (batch, dim, dstate), as A
     layout="bld" has (batch, seqlen, dim), and B and C as (batch, seqlen[, groups], dstate). layout="blhp" is Mamba-2's: u, z and
     out (batch, seqlen, heads, p), delta (batch, seqlen, heads), A, D and delta_bias (heads), states (batch, heads, p, dstate).
+    layout="step" is one update of a state: u, delta, z and out (batch, dim), B and C (batch[, groups], dstate), the states
+    before and after it as initial_state and last_state; (heads, p) may stand for dim everywhere.
 
     method: one of `methods()` or a textbook form, perhaps with a label: "foh", "zoh-exact", "foh.mine"
     out: what the scan returned, or that and its last state as a tuple, or a mapping of several methods' outputs
@@ -209,31 +236,51 @@ def check(
         PyTorch's, ∂L/∂Re + i ∂L/∂Im. `out` may then be left out
     delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
     arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
-        recorded runs lists them
+        recorded runs lists them; types may be a framework's own, as torch.bfloat16
     channels: how many channels to judge, for a quick look; None for all
     backend: "cpu", "cuda" or "auto"
-    diagnose: whether it is looked for why an output fails, which can take far longer than the verdicts
+    diagnosis: seconds that it is looked for why an output fails, which can take far longer than the verdicts; "thorough" for as
+        long as it takes, "off" for the verdicts alone
 
     Raises ValueError for shapes, types, values and names that are no run's, with what was expected, what was found and a hint;
     RuntimeError where a GPU was asked for and cannot be had.
     """
     given = dict(locals())
-    channels, seed = _known_channels(channels), known_seed(seed)
-    if backend not in _BACKENDS:
-        raise ValueError(f'backend is `{backend}`, expected one of {", ".join(_BACKENDS)} (hint: "cpu" needs no GPU)')
-    asked = "" if channels is None else f", channels={channels}"
+    seed = known_seed(seed)
+    known_kind("name", name, isinstance(name, str), "a text", "it identifies the run in a report")
+    channels = None if channels is None else known_number("channels", channels, "leave it out for all of them")
+    backend = meant("backend", backend, _BACKENDS, "cpu needs no GPU")
     return judge(
         inputs_of(given),
         computed_of(given),
         {**metadata_of(delta_softplus, {name: given[name] for name in _STATEMENTS}), **origin_of(given)},
         layout=layout,
         name=name,
-        rerun=f'holdfast.check(…, method="{method}"{asked}, seed={seed})',
+        rerun=_call_of(given),
         channels=channels,
         seed=seed,
         backend=backend,
-        diagnose=diagnose,
+        diagnosis=diagnosis,
     )
+
+
+def _call_of(given: Mapping[str, Any]) -> str:
+    """The call again, by the names of its arguments."""
+    words = ["u, delta, A, B, C"]
+    for name, value in given.items():
+        usual = {"method": "zoh", "delta_softplus": False, "layout": "bdl", "arithmetic": "f32", "name": "arrays"}
+        usual |= {"seed": 1, "backend": "cpu", "diagnosis": 10}
+        is_written = isinstance(value, (str, int, float)) and not hasattr(value, "dtype")
+        if name in _INPUTS[:5] or value is None or name != "method" and is_written and value == usual.get(name):
+            continue
+        words.append(f"{name}={_written(value) if is_written else name}")
+    return f"holdfast.check({', '.join(words)})"
+
+
+def _written(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def judge(
@@ -247,14 +294,24 @@ def judge(
     channels: int | None = None,
     seed: int = 1,
     backend: str = "cpu",
-    diagnose: bool = True,
+    diagnosis: float | str = 10,
+    causes: Sequence[str] = (),
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
     made = tensors(layout, inputs, outputs)
+    metadata = {**metadata, **widened_of(made)}
     try:
         return Report(
             _holdfast.check(
-                run_of(made), metadata, name, rerun, channels=channels, seed=seed, backend=backend, diagnose=diagnose
+                run_of(made),
+                metadata,
+                name,
+                rerun,
+                channels=channels,
+                seed=seed,
+                backend=backend,
+                diagnosis=diagnosis_of(diagnosis),
+                causes=list(causes),
             )
         )
     except ValueError as error:
@@ -263,6 +320,7 @@ def judge(
         raise RuntimeError(of_error(str(error))) from None
 
 
+@called
 def record(
     path: str | os.PathLike[str],
     u: Any,
@@ -295,10 +353,13 @@ def record(
     write(path, made, stated, layout)
 
 
-def prepared(given: Mapping[str, Any], metadata: Mapping[str, str]) -> tuple[list[Tensor], dict[str, str]]:
+def prepared(
+    given: Mapping[str, Any], metadata: Mapping[str, Any], widens_weights: bool = False
+) -> tuple[list[Tensor], dict[str, str]]:
     """The tensors and metadata of the file that `record` writes for these arguments."""
-    made = tensors(given["layout"], inputs_of(given), computed_of(given))
-    return made, {**origin_of(given), **metadata_of(given.get("delta_softplus", False), metadata)}
+    made = tensors(given["layout"], inputs_of(given), computed_of(given), widens_weights)
+    stated = metadata_of(given.get("delta_softplus", False), metadata)
+    return made, {**origin_of(given), **widened_of(made), **stated}
 
 
 def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
@@ -323,8 +384,7 @@ def _known_finite(tensor: Tensor) -> None:
     size = 0 if is_whole else tensor.array[0].size
     for first, part in enumerate([tensor.array] if is_whole else tensor.array):
         if tensor.stored == "BF16":
-            # Held as its bits, which are the upper half of a float32's.
-            part = (part.astype("uint32") << numpy.uint32(16)).view("float32")
+            part = widened(Host(part, "BF16")).array
         finite = numpy.isfinite(part)
         if not numpy.all(finite):
             at = int(numpy.argmin(numpy.ravel(finite)))
@@ -341,18 +401,20 @@ def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, st
 
     Raises ValueError for what `check` refuses, and FileNotFoundError where there is no such folder.
     """
-    folder = os.path.dirname(os.fspath(path))
+    path = path_of(path)
+    folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, "the recording's folder is not there (hint: os.makedirs)", os.fspath(path))
+        raise FileNotFoundError(errno.ENOENT, "the recording's folder is not there (hint: os.makedirs)", path)
     try:
         for tensor in made:
             if not tensor.name.startswith(("out.", "last_state.", "grad.")):
                 _known_finite(tensor)
-        _holdfast.record(os.fspath(path), run_of(made), stated)
+        _holdfast.record(path, run_of(made), stated)
     except ValueError as error:
         raise explained(error, layout) from None
 
 
+@called
 def scan(
     u: Any,
     delta: Any,
@@ -365,34 +427,53 @@ def scan(
     delta_softplus: bool = False,
     *,
     method: str = "zoh",
+    initial_state: Any = None,
+    layout: str = "bdl",
     return_last_state: bool = False,
 ) -> Any:
     """The selective scan by holdfast's production CUDA kernels, whose source is compiled for the CPU here. Not fast: it is what
-    the harness itself verifies.
+    the harness itself verifies. From an initial state it is the reference path's, in f32: the kernels start from zero.
 
-    Arrays are those of `check` in layout="bdl". Returns out, (batch, dim, seqlen) of u's type, framework and device; with
-    return_last_state a tuple of it and the last state, (batch, dim, dstate) as A.
+    Arrays are those of `check` in the same layout. Returns out, as u, of its framework and device; with return_last_state a tuple
+    of it and the last state, as initial_state would be.
 
-    Raises ValueError for arrays or methods that no kernel takes, RuntimeError for a kernel that failed.
+    Raises ValueError for arrays or methods that no kernel takes, and for tensors that autograd follows, since nothing of this is
+    differentiated; RuntimeError for a kernel that failed.
     """
     inputs = inputs_of(dict(locals()))
     import numpy
 
-    of_kernels(method)
-    made = tensors("bdl", inputs, {})
+    _known_to_be_followed_by_nobody(inputs)
+    method, layout = of_kernels(method), known_layout(layout)
+    made = tensors(layout, inputs, {})
     first = made[0]
     # What is read as a run has an output. This one is a single number, and nobody looks at it.
     blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
-    made.append(Tensor("out.zoh", first.stored, first.shape, blank))
+    made.append(Tensor("out.zoh", first.stored, first.shape, blank, first.stored))
     try:
         outputs = _holdfast.scan(run_of(made), metadata_of(delta_softplus, {}), method)
     except ValueError as error:
-        raise explained(error, "bdl") from None
+        raise explained(error, layout) from None
     framework, device = like(u)
     named = {}
     for output, values, shape in outputs:
-        kind = {"F16": "f16", "BF16": "bf16"}.get(first.stored, "f32") if output == "out" else "f32"
-        if output == "last_state" and len(shape) == 4:
+        is_state = output == "last_state"
+        kind = {"F16": "f16", "BF16": "bf16"}.get(first.stored, "f32") if not is_state else "f32"
+        if is_state and len(shape) == 4:
             kind = "complex"
-        named[output] = convert(values, shape, kind, framework, device)
+        returned = laid_out(values.reshape(shape), layout, numpy.shape(u), is_state)
+        named[output] = convert(returned, returned.shape, kind, framework, device)
     return (named["out"], named["last_state"]) if return_last_state else named["out"]
+
+
+def _known_to_be_followed_by_nobody(inputs: Mapping[str, Any]) -> None:
+    """Raises ValueError for tensors whose gradients somebody waits for."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    followed = [name for name, array in inputs.items() if getattr(array, "requires_grad", False) is True]
+    if torch is not None and followed and torch.is_grad_enabled():
+        raise ValueError(
+            f"tensor `{followed[0]}` requires grad, expected none that does: holdfast.scan has no backward pass "
+            "(hint: torch.no_grad(), or detach(); holdfast.gradients has certified gradients)"
+        )

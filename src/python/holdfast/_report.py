@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _holdfast
+from ._names import known_kind, path_of
 from ._words import of_error, of_report
+
+__tracebackhide__ = True
 
 
 class Diagnosis(NamedTuple):
@@ -90,14 +93,21 @@ def _case(data: dict[str, Any]) -> Case:
 
 
 class Report:
-    """The verdicts of a check. `str` of it is what the console says."""
+    """The verdicts of a check. `str` of it is what the console says.
+
+    notes: what is to be known of how it came about, as which arrays a function was given
+    """
 
     def __init__(self, findings: _holdfast.Findings) -> None:
         self._findings = findings
+        self.notes: tuple[str, ...] = ()
 
     @classmethod
     def merged(cls, reports: Iterable[Report], command: str = "holdfast.Report.merged(…)") -> Report:
         """Several reports as one."""
+        reports = list(reports) if isinstance(reports, Iterable) else [reports]
+        for one in reports:
+            known_kind("reports", one, isinstance(one, Report), "several reports", "Report.merged([one, other])")
         return cls(_holdfast.Findings.merged([report._findings for report in reports], command))
 
     @classmethod
@@ -108,6 +118,7 @@ class Report:
         """
         import json
 
+        known_kind("the text", text, isinstance(text, str), "what Report.json() returned", "the text of a results.json")
         try:
             read = json.loads(text)
         except ValueError as error:
@@ -151,6 +162,21 @@ class Report:
         cases = self._by_share()
         return cases[0].worst if cases else None
 
+    def searched(self, how: dict[str, str]) -> Report:
+        """Copy whose failures say how far their cause was looked for."""
+        import json
+
+        data = {**self.to_dict(), "undiagnosed": False}
+        for case in data["cases"]:
+            if case["verdict"] == "fail" and not case["diagnosis"]:
+                case["search"] = how
+        return Report.from_json(json.dumps(data))
+
+    def failing_tensors(self) -> tuple[str, ...]:
+        """The names of the tensors that fail in some case."""
+        of_cases = (case["tensors"].items() for case in self.to_dict()["cases"])
+        return tuple(sorted({name for tensors in of_cases for name, one in tensors if one["verdict"] == "fail"}))
+
     def _by_share(self) -> list[Case]:
         """Cases whose worst element is known, the worst first; a NaN is worse than any number."""
 
@@ -177,7 +203,7 @@ class Report:
 
         Raises OSError where it cannot be written.
         """
-        to = Path(path)
+        to = Path(path_of(path))
         to.write_text(self._findings.page(), encoding="utf-8")
         return to
 
@@ -187,7 +213,7 @@ class Report:
         Raises ValueError for a directory that holds something else, OSError where it cannot be written.
         """
         try:
-            self._findings.write(os.fspath(directory))
+            self._findings.write(path_of(directory))
         except ValueError as error:
             raise ValueError(of_error(str(error))) from None
         return Path(directory)
@@ -195,6 +221,26 @@ class Report:
     def explain(self) -> str:
         """The console's report with every failure, not only the first few."""
         return of_report(self._findings.text(verbose=True))
+
+    def headline(self) -> str:
+        """Line on what is wrong: the cause of most failing cases, or else their worst element; empty where nothing fails."""
+        failing = [case for case in self.cases if case.verdict == "fail"]
+        if not failing:
+            return ""
+        named = [case.diagnosis[0] for case in failing if case.diagnosis]
+        if not named:
+            worst, reasons = self.worst, [case.reason for case in failing if case.reason]
+            if worst is None or reasons:
+                return f"no cause found; {reasons[0] if reasons else 'no element could be judged'}"
+            at = ", ".join(map(str, worst.index))
+            return f"no cause found; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound"
+        names = [one.name for one in named]
+        most = max(named, key=lambda one: names.count(one.name))
+        count, others = names.count(most.name), len(named) - names.count(most.name)
+        told = f"in {count} of {len(failing)} failing cases"
+        told += f", {others} with another name" if others else ""
+        told += f", {len(failing) - len(named)} unexplained" if len(failing) > len(named) else ""
+        return f"{most.name}: {most.what} ({told})"
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
@@ -233,7 +279,7 @@ class Report:
         return polars.DataFrame(self._rows(), infer_schema_length=None)
 
     def __str__(self) -> str:
-        return of_report(self._findings.text())
+        return "\n".join([of_report(self._findings.text()).rstrip("\n"), *(f"note: {note}" for note in self.notes)]) + "\n"
 
     def __repr__(self) -> str:
         named = f", looks like {self.diagnosis[0].name}" if self.diagnosis else ""
@@ -241,12 +287,22 @@ class Report:
         return f"<holdfast.Report: {self.verdict.upper()}, {cases}{named}>"
 
     def _repr_html_(self) -> str:
+        """The parts of the page that say what fails and how much, in its own style, which is of nothing else here."""
         import html
+        import re
 
-        # Notebooks set what is in `pre` in the font of their text, and tables need one width for all letters.
-        style = "font-family:monospace;line-height:1.2"
-        colour = {"pass": "#1a7f37", "fail": "#cf222e"}.get(self.verdict, "#9a6700")
+        page = self._findings.page()
+        style = re.search(r"<style>(.*?)</style>", page, re.S)
+        shown_parts = "matrix" if self.passed else "failures|matrix"
+        parts = re.findall(rf'<section id="(?:{shown_parts})">.*?</section>', page, re.S)
+        # There is no page around it that a link could lead to.
+        shown = re.sub(r'<a class="place".*?</a>', "", "".join(parts), flags=re.S)
+        shown = re.sub(r'<a\b[^>]*href="#[^>]*>(.*?)</a>', r"\1", shown, flags=re.S)
+        scoped = (style.group(1) if style else "").replace(":root", ":scope").replace("body {", ":scope {")
+        title, text = html.escape(repr(self)[1:-1]), html.escape(str(self))
         return (
-            f'<details open><summary style="color:{colour}"><b>{html.escape(repr(self)[1:-1])}</b></summary>'
-            f'<pre style="{style}">{html.escape(str(self))}</pre></details>'
+            f'<div class="holdfast"><style>@scope (.holdfast) {{ {scoped} }}</style>'
+            f"<details open><summary><b>{title}</b></summary>{shown}</details>"
+            # Notebooks set what is in `pre` in the font of their text, and tables need one width for all letters.
+            f'<details><summary>as text</summary><pre style="font-family:monospace;line-height:1.2">{text}</pre></details></div>'
         )

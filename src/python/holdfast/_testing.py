@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _holdfast
-from ._arrays import convert, framework_of
+from ._arrays import convert, framework_of, input_type
 from ._autograd import Ran, differentiated, pair_of
+from ._calls import SHAPES, adapted, lacking, name_of, said, what_it_takes
+from ._names import called, diagnosis_of, known_kind, many, meant
 from ._recorded import computed_of, judge, known_method, known_seed, metadata_of, of_kernels, origin_of
 from ._report import Report
 
-#: Some regimes of different kinds that take little time.
-USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "groups", "everything-on")
+__tracebackhide__ = True
+
+#: Some regimes of different kinds that take little time; and those that stand for the ones with groups where there are none.
+USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "softplus-range", "groups", "everything-on")
+_WITHOUT_GROUPS = {"groups": "b-zero", "everything-on": "vim-tiny"}
 
 
 def regimes() -> dict[str, str]:
@@ -23,19 +30,33 @@ def regimes() -> dict[str, str]:
 class Problem:
     """One problem of a regime.
 
-    id: "regime/weights/input/b-LAYOUT/c-LAYOUT", and "/LOSS" with gradients
+    id: "regime/weights/input/b-SHAPE/c-SHAPE", and "/LOSS" with gradients
     why: why the regime is hard
     loss: with gradients, which kind of loss there is: "random", "one-hot", "sum", "last" or "cancelling"; else None
     inputs: the arguments of a scan by their names: u, delta, A, B, C, and D, z, delta_bias and delta_softplus where the regime
-        has them; arrays of the framework that was asked for, in layout "bdl", complex ones as complex64
+        has them; arrays of the framework and in the layout that were asked for, complex ones as complex64
     """
 
     def __init__(
-        self, drawn: _holdfast.Problem, method: str, framework: str, device: Any, seed: int, loss: str | None
+        self,
+        drawn: _holdfast.Problem,
+        method: str,
+        framework: str,
+        device: Any,
+        seed: int,
+        loss: str | None,
+        shapes: tuple[str, str],
+        layout: str,
+        diagnosis: float | str,
     ) -> None:
-        self.id = drawn.id if loss is None else f"{drawn.id}/{loss}"
+        regime, weights, kind, *_ = drawn.id.split("/")
+        self.id = "/".join([regime, weights, kind, f"b-{shapes[0]}", f"c-{shapes[1]}", *([loss] if loss else [])])
         self.regime, self.why, self.method, self.loss = drawn.regime, drawn.why, method, loss
         self._drawn, self._framework, self._device, self._seed = drawn, framework, device, seed
+        self._shapes, self._layout, self._diagnosis = dict(zip("BC", shapes)), layout, diagnosis
+        #: What repeats it, where that is no call of `assert_correct`; and of such a call the function's name.
+        self._rerun: str | None = None
+        self._function = "fn"
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -44,16 +65,24 @@ class Problem:
         is_variable: dict[str, bool] = dict(zip(("B", "C"), drawn.variable))
         for name, values, shape in drawn.inputs():
             is_input = name in ("u", "delta", "z") or is_variable.get(name, False)
+            if self._shapes.get(name) == "variable" and shape[1] == 1:
+                del shape[1]
             named[name] = self._array(name, values, shape, is_input)
         if drawn.delta_softplus:
             named["delta_softplus"] = True
         return named
 
     def _array(self, name: str, values: Any, shape: Sequence[int], is_input: bool) -> Any:
+        import numpy
+
         drawn = self._drawn
         kind = drawn.input if is_input else "f32"
         if drawn.weights == "complex" and name in ("A", "B", "C", "initial_state", "dlast_state"):
             kind = "complex"
+        if is_input and self._layout == "bld":
+            # Complex ones end in re and im.
+            values = numpy.moveaxis(values.reshape(shape), -2 if kind == "complex" else -1, 1)
+            shape = values.shape
         return convert(values, shape, kind, self._framework, self._device)
 
     def _given(self) -> dict[str, Any]:
@@ -84,13 +113,17 @@ class Problem:
 
     def _ran(self, fn: Callable[..., Any]) -> tuple[Ran, list[str]]:
         """The same, and which inputs autograd found no way to."""
+        known_kind("fn", fn, callable(fn), "a function", "check judges what it returned")
         inputs = self.inputs
-        _known_to_take(fn, inputs, self.regime)
+        call = adapted(fn, inputs)
+        if call is None:
+            raise lacking(fn, inputs, f"regime `{self.regime}`")
         if self.loss is not None:
-            return differentiated(fn, inputs, self._given(), self._framework, self.id)
-        out, last_state = pair_of(fn(**inputs))
+            return differentiated(call, inputs, self._given(), self._framework, self.id)
+        out, last_state = pair_of(call(**inputs))
         return {"out": out, "last_state": last_state}, []
 
+    @called
     def check(
         self, out: Any = None, last_state: Any = None, *, dlast_state: Any = None, grads: Mapping[str, Any] | None = None
     ) -> Report:
@@ -103,13 +136,24 @@ class Problem:
         """
         report = self.judge(out, last_state, dlast_state=dlast_state, grads=grads)
         if not report.passed:
-            raise AssertionError(f"{self.id}: {self.why}\n\n{report}")
+            raise AssertionError(f"{report.headline()}\n\n{self.id}: {self.why}\n\n{report}")
         return report
 
     def judge(
-        self, out: Any = None, last_state: Any = None, *, dlast_state: Any = None, grads: Mapping[str, Any] | None = None
+        self,
+        out: Any = None,
+        last_state: Any = None,
+        *,
+        dlast_state: Any = None,
+        grads: Mapping[str, Any] | None = None,
+        diagnosis: float | str | None = None,
+        causes: Sequence[str] = (),
     ) -> Report:
-        """The same without raising for a failure."""
+        """The same without raising for a failure.
+
+        diagnosis: how long it is looked for why an output fails, as `holdfast.check` has it; None for the problem's own
+        causes: names that are asked whether they explain it; none for all
+        """
         computed = {"method": self.method, "out": out, "last_state": last_state, "dlast_state": dlast_state, "grads": grads}
         if grads is not None:
             if self.loss is None:
@@ -120,20 +164,30 @@ class Problem:
             computed["dout"] = self.dout
         inputs = self.inputs
         metadata = metadata_of(bool(inputs.pop("delta_softplus", False)), {})
-        drawn, more = self._drawn, "" if self.loss is None else f', gradients="{self.loss}"'
-        if drawn.weights != "real":
-            more += f', weights="{drawn.weights}"'
-        if drawn.input != "f32":
-            more += f', inputs="{drawn.input}"'
-        if self._seed != 1:
-            more += f", seed={self._seed}"
         return judge(
             inputs,
             computed_of(computed),
             {**metadata, **origin_of(computed)},
+            layout=self._layout,
             name=self.id,
-            rerun=f'holdfast.assert_correct(…, method="{self.method}", regimes="{self.regime}"{more})',
+            rerun=self._rerun or self._call(),
+            diagnosis=self._diagnosis if diagnosis is None else diagnosis,
+            causes=causes,
         )
+
+    def _call(self) -> str:
+        """The call of `assert_correct` that has this problem alone."""
+        drawn = self._drawn
+        words = [f'holdfast.assert_correct({self._function}, method="{self.method}", regimes="{self.regime}"']
+        words += [f'weights="{drawn.weights}"'] if drawn.weights != "real" else []
+        words += [f'inputs="{drawn.input}"'] if drawn.input != "f32" else []
+        words += [f'{name.lower()}="{shape}"' for name, shape in self._shapes.items()]
+        words += [f'layout="{self._layout}"'] if self._layout != "bdl" else []
+        words += [f"xp={self._framework.replace('jax', 'jax.numpy')}"] if self._framework != "numpy" else []
+        words += [f'device="{self._device}"'] if self._device is not None else []
+        words += [f'gradients="{self.loss}"'] if self.loss else []
+        words += [f"seed={self._seed}"] if self._seed != 1 else []
+        return ", ".join(words) + ")"
 
     def unjudged(self, verdict: str, reason: str) -> Report:
         """A report of no element: "fail" or "unmeasured", and why."""
@@ -144,7 +198,7 @@ class Problem:
         # That of an output which nobody looks at has the rest of what a case says.
         shape = self.inputs["u"].shape
         blank = numpy.full(shape, numpy.nan, "f4")
-        report = Problem.judge(self, convert(blank, shape, self._drawn.input, "numpy", None)).to_dict()
+        report = Problem.judge(self, convert(blank, shape, self._drawn.input, "numpy", None), diagnosis="off").to_dict()
         (case,) = report["cases"]
         case.update(verdict=verdict, reason=reason, beyond="none", judged=0, worst=None, tensors={}, diagnosis=[])
         return Report.from_json(json.dumps(report))
@@ -153,66 +207,71 @@ class Problem:
         return f"<holdfast.Problem: {self.id}, {self.method}>"
 
 
+@called
 def problems(
     method: str = "zoh",
     regimes: str | Sequence[str] | None = None,
     *,
     weights: str | Sequence[str] = "real",
-    inputs: str | Sequence[str] = "f32",
-    b: str | Sequence[str] = ("variable", "constant"),
-    c: str | Sequence[str] = ("variable", "constant"),
+    inputs: Any = "f32",
+    b: str | Sequence[str] = "variable",
+    c: str | Sequence[str] = "variable",
+    layout: str = "bdl",
     xp: Any = "numpy",
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
     seed: int = 1,
+    diagnosis: float | str = 10,
 ) -> list[Problem]:
     """The problems of some regimes.
 
     regimes: names of `regimes()`, each of which must have such problems; "all" for those of every regime that has any, which of
-        real weights alone is not every regime, but for `overflowing-products`, which is asked for by its name; None for those of a few usual ones
+        real weights alone is not every regime, but for `overflowing-products`, which is asked for by its name; None for those of
+        a few usual ones
     weights: "real", "complex", or both as a list; a regime that is named may lack one of two
-    inputs: types of u, delta and z: "f32", "f16", "bf16"
-    b, c: whether B and C vary along the sequence: "variable", "constant"
+    inputs: types of u, delta and z: "f32", "f16", "bf16", or a framework's own, as torch.bfloat16; or several as a list
+    b, c: shapes of B and C: "variable" for (batch, dstate, seqlen), but with groups in regimes that have several; "grouped" for
+        (batch, groups, dstate, seqlen) everywhere; "constant" for (dim, dstate); or several as a list. The few usual regimes
+        have groups where one of the two is "grouped"
+    layout: "bdl", or "bld" for (batch, seqlen, dim) and (batch, seqlen[, groups], dstate)
     xp: the framework of the arrays: a module (numpy, torch, jax.numpy, cupy) or its name
     device: where that framework is to put them
     gradients: whether each is to have a `dout`, of one kind of loss for each problem; or which kinds each is to have: some of
         "random", "one-hot", "sum", "last" and "cancelling", or "all"
+    diagnosis: how long it is looked for why an output fails, as `check` has it
 
     Raises ValueError for names that there are not, for a named regime without such problems, and for empty lists.
     """
-
-    def many(name: str, texts: str | Sequence[str]) -> list[str]:
-        found = [texts] if isinstance(texts, str) else list(texts)
-        if not found:
-            raise ValueError(f"{name} is empty, expected at least one name (hint: leave it out for the usual ones)")
-        return found
-
-    framework = framework_of(xp)
-    known_method(method)
-    known_seed(seed)
+    framework, layout = framework_of(xp), meant("layout", layout, ("bdl", "bld"), "bdl is (batch, dim, seqlen)")
+    method, seed = known_method(method), known_seed(seed)
+    diagnosis_of(diagnosis)
     #: Of each problem; None is its own one.
     losses: list[str | None] | None = [None]
     if gradients is not False:
         of_kernels(method.partition(".")[0])
         kinds_of_loss = _holdfast.losses()
-        losses = None if gradients is True else [*(kinds_of_loss if gradients == "all" else many("gradients", gradients))]
-        strange = [loss for loss in losses or () if loss not in kinds_of_loss]
-        if strange:
-            raise ValueError(
-                f"gradients has `{strange[0]}`, expected True, or some of {', '.join(kinds_of_loss)} (hint: gradients=True)"
-            )
-    asked = [] if regimes == "all" else list(USUAL) if regimes is None else many("regimes", regimes)
-    kinds = many("weights", weights)
+        is_all = isinstance(gradients, str) and gradients == "all"
+        named = kinds_of_loss if is_all or gradients is True else many("gradients", gradients, kinds_of_loss, "gradients=True")
+        losses = None if gradients is True else [*named]
+    shapes = [(one, other) for one in _shapes("b", b) for other in _shapes("c", c)]
+    has_groups = any("grouped" in pair for pair in shapes)
     known = [name for name, _, _ in _holdfast.regimes()]
-    unknown = [name for name in asked if name not in known]
-    if unknown:
-        import difflib
-
-        near = difflib.get_close_matches(str(unknown[0]), known, 1)
-        hint = f"{near[0]}, perhaps" if near else "holdfast.regimes() says why each is hard"
-        raise ValueError(f"unknown regime `{unknown[0]}`, expected one of {', '.join(known)} (hint: {hint})")
-    drawn = _holdfast.problems(asked, kinds, many("inputs", inputs), many("b", b), many("c", c), seed)
-    missing = [] if regimes is None else [name for name in asked if name not in {one.regime for one in drawn}]
+    asked = [name if has_groups else _WITHOUT_GROUPS.get(name, name) for name in USUAL]
+    if regimes is not None:
+        is_all = isinstance(regimes, str) and regimes == "all"
+        asked = [] if is_all else many("regimes", regimes, known, "holdfast.regimes() says why each is hard")
+    kinds = many("weights", weights, ("real", "complex"), "complex weights are those of S4")
+    types = list(dict.fromkeys(map(input_type, inputs if isinstance(inputs, (list, tuple)) else [inputs])))
+    if not types:
+        raise ValueError("inputs is empty, expected at least one type (hint: leave it out for f32)")
+    laid_out = {name: name.replace("grouped", "variable") for name in SHAPES}
+    drawn = [
+        (one, pair)
+        for pair in shapes
+        for one in _holdfast.problems(asked, kinds, types, [laid_out[pair[0]]], [laid_out[pair[1]]], seed)
+    ]
+    drawn.sort(key=lambda both: known.index(both[0].regime))
+    missing = [] if regimes is None else [name for name in asked if name not in {one.regime for one, _ in drawn}]
     if missing or not drawn:
         have = {name: weights for name, _, weights in _holdfast.regimes()}
         told = [f"{name} has {' and '.join(have[name])} weights" for name in missing or asked]
@@ -221,67 +280,141 @@ def problems(
             f"each regime that is named (hint: {'; '.join(told)})"
         )
     return [
-        Problem(one, method, framework, device, seed, loss)
-        for one in drawn
+        Problem(one, method, framework, device, seed, loss, pair, layout, diagnosis)
+        for one, pair in drawn
         for loss in ([one.given()[0]] if losses is None else losses)
     ]
 
 
-def _known_to_take(fn: Callable[..., Any], inputs: Mapping[str, Any], regime: str) -> None:
-    """Raises TypeError for a function that does not take the inputs."""
-    import inspect
-
-    try:
-        # What is called, not what it wraps: a decorator may give arguments or take some away.
-        signature = inspect.signature(fn, follow_wrapped=False)
-    except (TypeError, ValueError):
-        # Some that are compiled tell nothing.
-        return
-    try:
-        signature.bind(**inputs)
-    except TypeError as error:
-        raise TypeError(
-            f"{getattr(fn, '__name__', 'the function')}{signature}: {error}, expected one that takes {', '.join(inputs)}, which "
-            f"regime `{regime}` has (hint: give it D=None, z=None, delta_bias=None and delta_softplus=False, "
-            "or choose other regimes)"
-        ) from None
+def _shapes(name: str, asked: Any) -> list[str]:
+    return many(name, asked, SHAPES, "; ".join(f"{one} is {shape}" for one, shape in SHAPES.items()))
 
 
+@called
 def assert_correct(
     fn: Callable[..., Any],
     method: str = "zoh",
     regimes: str | Sequence[str] | None = None,
     *,
+    weights: str | Sequence[str] = "real",
+    inputs: Any = "f32",
+    b: str | Sequence[str] | None = None,
+    c: str | Sequence[str] | None = None,
+    layout: str | None = None,
+    xp: Any = None,
+    device: Any = None,
     gradients: bool | str | Sequence[str] = False,
-    **asked: Any,
+    seed: int = 1,
+    diagnosis: float | str = 10,
 ) -> Report:
     """Runs `fn(u, delta, A, B, C, D=…, z=…, delta_bias=…, delta_softplus=…)` on problems of named regimes; it returns out, or
     out and the last state. Arguments that a regime has not are left out. All other arguments are those of `problems`.
 
-        holdfast.assert_correct(my_scan, method="foh", xp=torch, device="cuda")
+        holdfast.assert_correct(my_scan, method="foh")
 
+    fn: its arguments may have other names, as x, dt, dt_bias and dt_softplus; or its first five any
+    regimes: None for those of a few usual ones that the function takes the arguments of
+    b, c, layout: None for one shape, which the function takes
+    xp: None for the framework whose arrays the function takes, of those that are imported
     gradients: whether PyTorch's autograd, or JAX's vjp, is asked for the gradient by every input, and these are judged as well;
         or with which kinds of loss. An input that the function does not use has the gradient zero.
+    diagnosis: seconds that it is looked for why a problem fails, and six times that for all of them; "thorough" for each as long as it
+        takes, "off" for the verdicts alone
 
-    Returns the report of all of them. Raises AssertionError with the diagnosis of what fails; ValueError where there is no
-    autograd, as in NumPy.
+    Returns the report of all of them, whose `notes` say what the function was given and what was left out. Raises AssertionError
+    with the diagnosis of what fails; ValueError where there is no autograd, as in NumPy.
     """
-    if not callable(fn):
-        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
-    tried = problems(method, regimes, gradients=gradients, **asked)
+    known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
+    given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed, "diagnosis": diagnosis}
+    takes: dict[str, Any] = {"layout": layout, "xp": xp}
+    takes |= {name: None if asked is None else _shapes(name, asked) for name, asked in (("b", b), ("c", c))}
+    if any(one is None for one in takes.values()):
+        # The first problem that has what the function takes shows in what shapes.
+        def first(**more: Any) -> Problem:
+            every = problems(method, regimes, **given, **more)
+            return next((one for one in every if adapted(fn, one.inputs) is not None), every[0])
+
+        takes = what_it_takes(fn, first, **takes)
+    layout = str(takes["layout"])
+    notes = [f"{name_of(fn)} was given {_arrays_of(takes['xp'])}, B as {said(takes['b'], layout)} and C as {said(takes['c'], layout)}"]
+    given |= {**takes, "gradients": gradients}
+    tried: list[Problem] = []
     reports: list[Report] = []
     unused: dict[str, None] = {}
-    for problem in tried:
-        ran, without = problem._ran(fn)
-        reports.append(problem.judge(**ran))
+    left_out: dict[str, str] = {}
+    failing: list[tuple[Problem, Ran, Report]] = []
+    queue = problems(method, regimes, **given)
+    if regimes is None and any(adapted(fn, problem.inputs) for problem in queue):
+        left_out = {problem.regime: "arguments that it does not take" for problem in queue if not adapted(fn, problem.inputs)}
+        queue = [problem for problem in queue if problem.regime not in left_out]
+    for problem in queue:
+        problem._function = name_of(fn)
+        try:
+            ran, without = problem._ran(fn)
+        except Exception as error:
+            if regimes is not None or problem.regime not in _WITHOUT_GROUPS or not reports:
+                raise
+            # Many a scan has one group, and the same of the rest may be tried without any more.
+            left_out[problem.regime] = f"several groups, with which it raises {type(error).__name__}"
+            with contextlib.suppress(ValueError):
+                more = problems(method, _WITHOUT_GROUPS[problem.regime], **given)
+                queue += [one for one in more if adapted(fn, one.inputs)]
+            continue
+        tried.append(problem)
+        reports.append(problem.judge(**ran, diagnosis="off"))
+        if not reports[-1].passed:
+            failing.append((problem, ran, reports[-1]))
         unused.update(dict.fromkeys(() if reports[-1].passed else without))
-    command = f'holdfast.assert_correct(…, method="{method}")'
-    failing = [(problem, report) for problem, report in zip(tried, reports) if not report.passed]
+    for why in dict.fromkeys(left_out.values()):
+        notes.append(f"left out for {why}: {', '.join(name for name, own in left_out.items() if own == why)}")
+    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}")'
     if failing:
-        hard = {problem.regime: problem.why for problem, _ in failing}
+        hard = {problem.regime: problem.why for problem, *_ in failing}
         told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
         if unused:
             told += f"\n\nautograd finds no way to {', '.join(unused)}: its gradient is zero (is there a detach, or .data?)"
-        text = Report.merged([report for _, report in failing], command)
-        raise AssertionError(f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:\n{told}\n\n{text}")
-    return Report.merged(reports, command)
+        text = Report.merged(_explained(failing, diagnosis_of(diagnosis)), command)
+        text.notes = tuple(notes)
+        count = f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:"
+        raise AssertionError(f"{text.headline()}\n\n{count}\n{told}\n\n{text}")
+    report = Report.merged(reports, command)
+    report.notes = tuple(notes)
+    return report
+
+
+#: Failures in the same tensors that are looked at for any cause, where the others are asked for those causes alone; and cases whose
+#: time there is for all of them, as on the command line.
+_SEARCHED, _CASES = 2, 6
+
+
+def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -> list[Report]:
+    """The reports of what fails, with causes, as far as time goes."""
+    if diagnosis == "off":
+        return [report for *_, report in failing]
+    seconds = float("inf") if diagnosis == "thorough" else float(diagnosis)
+    until = time.monotonic() + _CASES * seconds
+    explained: dict[int, Report] = {}
+    searched: dict[tuple[str, ...], list[str]] = {}
+    names: dict[str, None] = {}
+    # The smallest tell most for the least.
+    for at, (problem, ran, report) in sorted(enumerate(failing), key=lambda one: one[1][2].cases[0].judged):
+        alike = searched.setdefault(report.failing_tensors(), [])
+        left = until - time.monotonic()
+        each: float | str = "thorough" if diagnosis == "thorough" else max(round(min(seconds, left), 3), 0.001)
+        if left > 0 and names and each != "thorough":
+            report = problem.judge(**ran, diagnosis=each, causes=list(names))
+        if not report.diagnosis and len(alike) >= _SEARCHED and each != "thorough":
+            report = report.searched({"as": alike[0]})
+        elif not report.diagnosis and left <= 0:
+            report = report.searched({"not_begun": f"{_CASES * seconds:g} s"})
+        elif not report.diagnosis:
+            alike.append(report.cases[0].id)
+            report = problem.judge(**ran, diagnosis=each)
+            names.update((name, None) for case in report.cases for one in case.diagnosis[:1] for name in one.name.split(" + "))
+        explained[at] = report
+    return [explained[at] for at in range(len(failing))]
+
+
+def _arrays_of(xp: Any) -> str:
+    return {"numpy": "NumPy's arrays", "torch": "PyTorch's tensors", "jax": "JAX's arrays", "cupy": "CuPy's arrays"}[framework_of(xp)]
+

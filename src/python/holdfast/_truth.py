@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _holdfast
-from ._arrays import to_host
+from ._arrays import to_host, widened
 from ._layout import tensors
+from ._names import called
 from ._recorded import explained, inputs_of, known_method, metadata_of, of_kernels, run_of
 
 if TYPE_CHECKING:
     import numpy
+
+__tracebackhide__ = True
 
 
 class Method(NamedTuple):
@@ -67,12 +70,7 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
             raise ValueError(f"`{name}` has whole numbers beyond 2^53, expected numbers that float64 holds (hint: scale them)")
         array = exact
     if not (isinstance(array, numpy.ndarray) and array.dtype.name in ("float64", "complex128")):
-        host = to_host(name, array)
-        if host.stored == "BF16":
-            # A bfloat16 is the upper half of a float32.
-            bits: numpy.ndarray[Any, Any] = host.array.astype("uint32") << numpy.uint32(16)
-            return bits.view("float32").astype("float64")
-        array = host.array
+        array = widened(to_host(name, array)).array
     double: numpy.ndarray[Any, Any] = array.astype("complex128" if array.dtype.kind == "c" else "float64")
     return double
 
@@ -88,6 +86,7 @@ def _joined(parts: list[Any], kind: str, shapes: tuple[Any, ...]) -> tuple[Any, 
     return a_bar, b_bar, previous, following
 
 
+@called
 def discretize(method: str, A: Any, B: Any, delta: Any, dense: bool | None = None) -> Discretized:
     """Discretizes x' = Ax + Bu by steps of delta, with certificate: two routes agree, and a proven bound leaves no doubt about
     the last place of any entry.
@@ -104,7 +103,7 @@ def discretize(method: str, A: Any, B: Any, delta: Any, dense: bool | None = Non
     """
     import numpy
 
-    known_method(method)
+    method = known_method(method)
     a, b, steps = _double("A", A), _double("B", B), _double("delta", delta)
     if steps.dtype.kind == "c":
         raise ValueError("delta has complex numbers, expected real ones (hint: a step is a time)")
@@ -175,6 +174,7 @@ def _has_groups(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return own not in without
 
 
+@called
 def gradients(
     u: Any,
     delta: Any,
@@ -205,7 +205,7 @@ def gradients(
     inputs = inputs_of(dict(locals()))
     import numpy
 
-    of_kernels(method)
+    method = of_kernels(method)
     if dout is None:
         raise ValueError("tensor `dout` is None, expected an array as u (hint: ∂L/∂out; ones for the gradient of the sum)")
     hosts = {"dout": to_host("dout", dout)}

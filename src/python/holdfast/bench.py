@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _holdfast
-from ._arrays import convert, framework_of, to_host
+from ._arrays import convert, framework_of, input_type, to_host
 from ._autograd import pair_of
-from ._recorded import check, of_kernels
+from ._calls import adapted, lacking, name_of
+from ._names import called, known_kind, meant
+from ._recorded import check, known_number, of_kernels
 from ._report import Report
 from ._words import of_error
 
 __all__ = ["SHAPES", "Comparison", "Timing", "compare"]
+
+__tracebackhide__ = True
 
 #: Shapes as (batch, dim, seqlen, dstate), by the names that they have on the command line.
 SHAPES: dict[str, tuple[int, int, int, int]] = dict(_holdfast.shapes())
@@ -112,11 +116,8 @@ def _timing(one: dict[str, Any], elements: int) -> Timing:
 
 def _shape_of(shape: str | Sequence[int]) -> tuple[int, ...]:
     if isinstance(shape, str):
-        if shape not in SHAPES:
-            known = ", ".join(SHAPES)
-            raise ValueError(f"shape is `{shape}`, expected one of {known} (hint: or four sizes: batch, dim, seqlen, dstate)")
-        return SHAPES[shape]
-    sizes = tuple(shape)
+        return SHAPES[meant("shape", shape, SHAPES, "or four sizes: batch, dim, seqlen, dstate")]
+    sizes = tuple(shape) if isinstance(shape, (list, tuple)) else ()
     if len(sizes) != 4 or not all(isinstance(size, int) for size in sizes):
         raise ValueError(
             f"shape is {shape!r}, expected four sizes: batch, dim, seqlen, dstate (hint: shape=(8, 512, 1024, 16))"
@@ -131,6 +132,7 @@ def _is_on_gpu(array: Any) -> bool:
     return "cuda" in str(kind).lower() or "gpu" in str(kind).lower() or type(array).__module__.startswith("cupy")
 
 
+@called
 def compare(
     fn: Callable[..., Any],
     method: str = "zoh",
@@ -164,18 +166,17 @@ def compare(
     Raises ValueError for what there is not, and for outputs of another shape or type than u; RuntimeError where the kernels cannot run;
     and what the function raises.
     """
-    if not callable(fn):
-        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
-    of_kernels(method)
-    sizes = _shape_of(shape)
-    if not isinstance(samples, int) or not 1 <= samples < 2**31:
-        raise ValueError(f"samples is {samples!r}, expected how many runs are to count, at least 1 (hint: samples=51)")
-    if not 0 < seconds < 1e6:
+    known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
+    method, sizes, inputs = of_kernels(method), _shape_of(shape), input_type(inputs)
+    weights = meant("weights", weights, ("real", "complex"), "complex weights are those of S4")
+    tier = meant("tier", tier, ("accurate", "fast"), "accurate is what everything else judges")
+    samples = min(known_number("samples", samples), 2**31 - 1)
+    if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e6:
         raise ValueError(f"seconds is {seconds!r}, expected a time above 0 (hint: seconds=2)")
-    called = str(name or getattr(fn, "__name__", "function"))
-    called = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in called)[:24] or "function"
-    if called in ("cuda", "cpu", "cuda-fast", "cpu-fast", "reference"):
-        raise ValueError(f"name is `{called}`, expected none of a backend (hint: name=\"mine\")")
+    label = str(name or getattr(fn, "__name__", "function"))
+    label = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in label)[:24] or "function"
+    if label in ("cuda", "cpu", "cuda-fast", "cpu-fast", "reference"):
+        raise ValueError(f"name is `{label}`, expected none of a backend (hint: name=\"mine\")")
     framework = framework_of(xp)
     try:
         race = _holdfast.Race(method, ",".join(str(size) for size in sizes), weights, inputs)
@@ -188,9 +189,13 @@ def compare(
         given[key] = convert(values, its_shape, kind, framework, device)
     on_gpu = _is_on_gpu(given["u"])
     last: list[Any] = [None]
+    arguments = {**given, "delta_softplus": True}
+    takes = adapted(fn, arguments)
+    if takes is None:
+        raise lacking(fn, arguments, "a timed scan")
 
     def call() -> None:
-        last[0] = fn(**given, delta_softplus=True)
+        last[0] = takes(**arguments)
         if framework == "jax":
             sys.modules["jax"].block_until_ready(last[0])
 
@@ -202,10 +207,10 @@ def compare(
             found.append(_bytes_of("last_state", last_state, (sizes[0], sizes[1], sizes[3]), stored))
         return found
 
-    command = f'holdfast.bench.compare(…, "{method}", shape={sizes})'
+    command = f'holdfast.bench.compare({name_of(fn)}, "{method}", shape={sizes})'
     with _undisturbed(framework, on_gpu):
         findings = race.run(
-            called, tier, "cuda" if on_gpu else "cpu", (samples, seconds), framework == "jax", command, call, returned
+            label, tier, "cuda" if on_gpu else "cpu", (samples, seconds), framework == "jax", command, call, returned
         )
         diagnosis = None
         compared = Comparison(findings, sizes[0] * sizes[1] * sizes[2], None)

@@ -9,6 +9,8 @@ The marker takes the arguments of `holdfast.problems`; each problem is a test of
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,8 @@ import pytest
 
 if TYPE_CHECKING:
     from holdfast import Report
+
+__tracebackhide__ = True
 
 #: Under which a worker of pytest-xdist hands its reports to the process that collects them.
 _KEY = "holdfast_reports"
@@ -61,9 +65,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    if call.when == "call" and call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
-        item.stash[_RAISED] = call.excinfo.exconly(tryshort=True)
-    yield
+    raised = call.excinfo if call.when == "call" else None
+    if raised is not None and not raised.errisinstance(pytest.skip.Exception):
+        item.stash[_RAISED] = raised.exconly(tryshort=True)
+    outcome = yield
+    if raised is not None and "holdfast_problem" in getattr(item, "fixturenames", ()) and _wants_others(item, raised.value):
+        # It has NumPy's arrays unless it asks for others.
+        hint = "the test was given NumPy's arrays (hint: @pytest.mark.holdfast(…, xp=torch))"
+        outcome.get_result().sections.append(("holdfast", hint))
+
+
+def _wants_others(item: pytest.Item, error: BaseException) -> bool:
+    from holdfast._calls import is_about_arrays
+
+    marker = item.get_closest_marker("holdfast")
+    return marker is not None and "xp" not in marker.kwargs and "torch" in sys.modules and is_about_arrays(error)
 
 
 @pytest.fixture
@@ -73,6 +89,7 @@ def holdfast_problem(request: pytest.FixtureRequest) -> Any:
     kept = request.config.stash[_REPORTS]
     before = len(kept)
     judge = problem.judge
+    problem._rerun = f"pytest {shlex.quote(request.node.nodeid)}"
 
     def keeping(*args: Any, **kwargs: Any) -> Report:
         report: Report = judge(*args, **kwargs)

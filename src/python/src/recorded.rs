@@ -8,7 +8,7 @@ use holdfast::check::on_device::DeviceJudge;
 use holdfast::check::{self, Options, Reason};
 use holdfast::cli::check::JudgeOn;
 use holdfast::judge::diagnose::Budget;
-use holdfast::kernel::{Backend, CpuBackend, KernelError};
+use holdfast::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::leftovers::scratch;
 use holdfast::method::Method;
 use holdfast::problem::Problem;
@@ -43,7 +43,7 @@ fn opened(file: MemoryFile) -> Result<Recording<MemoryFile>, RecordError> {
 /// Judges the arrays as `holdfast check` judges a file of them. `name` identifies the run, and
 /// `rerun` says how it is repeated.
 #[pyfunction]
-#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend, diagnose))]
+#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend, diagnosis, causes))]
 #[expect(clippy::too_many_arguments, reason = "all that a call from Python has to say")]
 pub fn judge(
     py: Python<'_>,
@@ -54,17 +54,14 @@ pub fn judge(
     channels: Option<usize>,
     seed: u64,
     backend: &str,
-    diagnose: bool,
+    diagnosis: &str,
+    causes: Vec<String>,
 ) -> PyResult<Findings> {
     let views = views(tensors)?;
     let backend: JudgeOn = backend.parse().map_err(value_error)?;
     // The arithmetic is stated as a file states it.
-    let options = Options {
-        channels,
-        seed,
-        diagnosis: if diagnose { Budget::Thorough } else { Budget::Off },
-        ..Options::EVERYTHING
-    };
+    let diagnosis: Budget = diagnosis.parse().map_err(value_error)?;
+    let options = Options { channels, seed, diagnosis, causes, ..Options::EVERYTHING };
     let command = rerun.clone();
     let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
         let mut device = match backend {
@@ -137,7 +134,8 @@ pub fn on_whole_run<T: Send + 'static>(
 /// An output by its name, as so many bytes of f32, and its shape.
 type Output<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
 
-/// Runs the production kernels' CPU build on the inputs of a run; its own outputs are not looked at.
+/// Runs the production kernels' CPU build on the inputs of a run, or the reference path where it starts from a state; its own
+/// outputs are not looked at.
 #[pyfunction]
 pub fn scan<'py>(
     py: Python<'py>,
@@ -147,7 +145,10 @@ pub fn scan<'py>(
 ) -> PyResult<Vec<Output<'py>>> {
     let method: Method = method.parse().map_err(value_error)?;
     let scanned = on_whole_run(py, tensors, metadata, move |RecordedRun { problem, .. }| {
-        let outputs = CpuBackend::new().scan(method, &problem)?;
+        let outputs = match problem.initial_state {
+            None => CpuBackend::new().scan(method, &problem)?,
+            Some(_) => ReferenceBackend.scan(method, &problem)?,
+        };
         Ok((outputs, problem.weights.width()))
     })?;
     let (outputs, width) = scanned.map_err(|error: KernelError| match error {
