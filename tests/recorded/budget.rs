@@ -71,7 +71,7 @@ fn a_search_that_ends_early_names_what_a_whole_one_does_or_nothing(#[case] chang
     let recording = recorded(&[("a", change)]);
     let whole = &checked(&recording, Budget::Thorough)[0];
     assert_eq!((whole.verdict, &whole.search), (Verdict::Fail, &None));
-    for most in (0..24).map(|power| 1 << power) {
+    for most in (0..24).step_by(3).map(|power| 1 << power) {
         let cut = &checked(&recording, Budget::Work(most))[0];
         assert_eq!(cut.verdict, Verdict::Fail);
         let said = names(cut);
