@@ -4,9 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::check::Options;
 use crate::check::files::{Files, Run};
-use crate::judge::diagnose::Budget;
+use crate::check::{Budget, Options};
 #[cfg(feature = "kernels")]
 use crate::kernel::foreign::{ForeignBackend, Header};
 #[cfg(feature = "kernels")]

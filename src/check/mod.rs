@@ -25,7 +25,7 @@ use self::on_device::{DeviceJudge, DeviceJudgeError, Shares};
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
-use crate::judge::diagnose::Budget;
+pub use crate::judge::diagnose::Budget;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
 use crate::judge::where_it_fails;

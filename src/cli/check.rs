@@ -85,7 +85,7 @@ pub struct Args {
     pub backend: JudgeOn,
     /// How long the cause of each failing case is looked for, and six times that in all; `thorough` for every case to the end,
     /// `off` for verdicts alone
-    #[arg(long, value_name = "SECONDS|thorough|off", default_value_t = Budget::USUAL)]
+    #[arg(long, value_name = "SECONDS", default_value_t = Budget::USUAL)]
     pub diagnosis: Budget,
     /// Seed of what is drawn: the channels judged of a large run
     #[arg(long, value_name = "N", default_value_t = output::DEFAULT_SEED)]

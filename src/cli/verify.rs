@@ -100,7 +100,7 @@ pub struct Args {
     pub fail_fast: bool,
     /// How long the cause of each failing case is looked for, and six times that in all; `thorough` to the end, `off` for
     /// verdicts alone
-    #[arg(long, value_name = "SECONDS|thorough|off", default_value_t = Budget::USUAL)]
+    #[arg(long, value_name = "SECONDS", default_value_t = Budget::USUAL)]
     pub diagnosis: Budget,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = names::backend())]

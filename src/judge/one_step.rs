@@ -35,6 +35,8 @@ pub struct Judged<'a> {
     pub want: &'a Gradients<f64>,
     pub budget: &'a GradientBudget,
     pub lifted: Option<&'a Gradients<f64>>,
+    /// Where what looking for a cause takes is counted.
+    pub work: &'a Work,
 }
 
 /// Computed gradients, where an infinity that is right is the number that it stands for: models are not rounded to f32.
@@ -49,7 +51,7 @@ pub fn in_range(got: &Gradients<f32>, want: &Gradients<f64>) -> Gradients<f64> {
 
 /// What explains each of the failing gradients, best first. A name that all of them have stands first.
 pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosis>, GradientName> {
-    let Judged { pass, got, want, budget, lifted } = judged;
+    let Judged { pass, got, want, budget, lifted, work } = judged;
     let bounds = budget.tensors.map(|_, bounds| bounds.bound.clone());
     let lost = |name: GradientName| {
         let double = &lifted.as_ref()?.get(name)?.values;
@@ -63,7 +65,7 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
         return found;
     }
     let Pass { form, problem, given, .. } = *pass;
-    let case = Case { form: *form, problem, given, got, want, bounds: &bounds, work: &Work::default() };
+    let case = Case { form: *form, problem, given, got, want, bounds: &bounds, work };
     for (name, models) in faults::diagnose(&case, &wrong) {
         let of_coefficients = |model: &Diagnosis| !OF_THE_SCAN.iter().any(|part| model.name.contains(part));
         found.insert(name, models.into_iter().filter(of_coefficients).collect());

@@ -221,8 +221,7 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
         }
     }
     let said = |failure: &&Failure| {
-        let is_said = !results.undiagnosed && tried(failure);
-        explain(failure, &if is_said { failure.unexplained(results) } else { String::new() })
+        explain(failure, &if results.undiagnosed { String::new() } else { failure.unexplained(results) })
     };
     let mut parts: Vec<String> = distinct.iter().map(said).collect();
     if failures.len() > distinct.len() {

@@ -4,6 +4,7 @@ use super::sweeps::Coefficient;
 use super::{grid, invariants, precision, text};
 use crate::formula::Form;
 use crate::problem::Weights;
+use crate::results::explained::chosen;
 use crate::results::{
     CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, OfSeeds, Results, TensorResult,
     Verdict, Worst, seeds_text,
@@ -113,8 +114,16 @@ fn places(case: &CaseResult) -> Vec<String> {
 impl<'a> Failure<'a> {
     /// What is said in the place of a diagnosis; empty where there is one, or nothing that could have one.
     pub fn unexplained(&self, results: &Results) -> String {
-        let search = if let Failure::Case(case) = self { case.search.as_ref() } else { None };
+        let (search, is_tried) = match self {
+            Failure::Case(case) => (
+                case.search.as_ref(),
+                chosen(&results.cases).iter().any(|&at| results.cases[at].id == case.id),
+            ),
+            _ => (None, true),
+        };
         match self {
+            // Of many cases of a method a few are explained.
+            _ if search.is_none() && !is_tried && !results.undiagnosed => String::new(),
             Failure::Invariant(_) => String::new(),
             _ if self.worst().is_empty() || !self.diagnosis().is_empty() => String::new(),
             _ => search.map_or_else(|| text::unexplained(results), text::ended),

@@ -7,7 +7,8 @@ use crate::results::{Diagnosis, Results, Search, Verdict, Worst, Wrong};
 /// What is said of failures without a diagnosis.
 pub fn unexplained(results: &Results) -> String {
     let unnamed = results.cases.iter().filter(|case| case.diagnosis.is_empty());
-    match unnamed.filter_map(|case| case.search.as_ref()).next() {
+    let mut searches = unnamed.filter_map(|case| case.search.as_ref());
+    match searches.find(|search| !matches!(search, Search::As(_))) {
         _ if results.undiagnosed => "why was not looked for (--diagnosis off)".to_owned(),
         Some(search) => ended(search),
         None => "no fault model explains it".to_owned(),

@@ -5,7 +5,6 @@
 use super::Request;
 use crate::case;
 use crate::judge::budget::gradient::Pass;
-use crate::judge::diagnose::Budget;
 use crate::judge::one_step::{self, Judged};
 use crate::judge::scan::{self, Place};
 use crate::judge::step;
@@ -14,7 +13,7 @@ use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::one_step::OneStep;
 use crate::problem::sweep::Sweep;
-use crate::results::{BACKWARD, CaseResult, SWEPT, TensorResult, Verdict};
+use crate::results::{BACKWARD, CaseResult, SWEPT, Search, TensorResult, Verdict};
 use crate::tensor::GradientName::{self, A, B, Delta};
 use crate::tensor::{Gradients, Named, Tensor};
 use crate::truth::gradient::elements;
@@ -68,8 +67,8 @@ pub fn solve(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<Cas
             Ok(got) => got,
             Err(error) => return Some(case::without_output(method, problem, place, &error)),
         };
-        let tensors = judge(request, backend, method, &one_step, got);
-        Some(scan::case(method, problem, place, tensors))
+        let (tensors, search) = judge(request, backend, method, &one_step, got);
+        Some(CaseResult { search, ..scan::case(method, problem, place, tensors) })
     };
     request.methods.iter().filter_map(judged).collect()
 }
@@ -80,7 +79,7 @@ fn judge(
     method: Method,
     elements: &OneStep,
     got: CoefficientGradients,
-) -> Named<TensorResult, GradientName> {
+) -> (Named<TensorResult, GradientName>, Option<Search>) {
     let (problem, contract) = (&elements.problem, backend.promise().contract);
     let got = named(elements, got);
     let pass = Pass { form: method.into(), problem, given: &elements.given, contract: &contract };
@@ -97,7 +96,8 @@ fn judge(
     // What is no number has no cause beside it.
     let failing: Vec<GradientName> =
         tensors.iter().filter(|(_, one)| fails(one) && one.reason.is_empty()).map(|(name, _)| name).collect();
-    if let (Some((want, budget)), true) = (known, request.diagnosis != Budget::Off && !failing.is_empty()) {
+    let (searches, mut search) = (request.diagnosis.begin(), None);
+    if let (Some((want, budget)), Some(work), false) = (known, searches.of_case(&[]), failing.is_empty()) {
         let lifted = backend.lifted_coefficient_gradients(method, elements).and_then(Result::ok);
         let lifted = lifted.map(|lifted| named(elements, lifted));
         let judged = Judged {
@@ -106,12 +106,14 @@ fn judge(
             want: &want,
             budget: &budget,
             lifted: lifted.as_ref(),
+            work: &work,
         };
         for (name, diagnosis) in one_step::diagnose(&judged, &failing) {
             tensors[name].diagnosis = diagnosis;
         }
+        search = work.is_cut().then(|| Search::Ended(searches.of_each()));
     }
-    tensors
+    (tensors, search)
 }
 
 /// Under the names of the scan's gradients.

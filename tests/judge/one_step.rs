@@ -73,7 +73,8 @@ impl Case {
         lifted: Option<&Gradients<f64>>,
     ) -> Named<Vec<Diagnosis>, GradientName> {
         let pass = pass(&self.elements, ASKED);
-        let judged = Judged { pass, got, want: &self.want, budget: &self.budget, lifted };
+        let judged =
+            Judged { pass, got, want: &self.want, budget: &self.budget, lifted, work: &Work::default() };
         diagnose(&judged, &ALL)
     }
 
@@ -166,7 +167,14 @@ fn of_another_method_are_all_gradients_or_none() {
     let mut got = moved(&exact, &model, 0.9);
     let named = |got: &Gradients<f64>| {
         let pass = pass(&case.elements, ASKED);
-        let judged = Judged { pass, got, want: &case.want, budget: &case.budget, lifted: None };
+        let judged = Judged {
+            pass,
+            got,
+            want: &case.want,
+            budget: &case.budget,
+            lifted: None,
+            work: &Work::default(),
+        };
         let said = diagnose(&judged, &[Delta, B]);
         assert!(said.get(A).is_none());
         of_model(&said, Delta, "backward-of-foh").is_some()

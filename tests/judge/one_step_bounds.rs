@@ -2,6 +2,7 @@
 //! first.
 
 use holdfast::judge::budget::gradient::{self as budgets, GradientBudget, Pass};
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::one_step::{Judged, UNCONJUGATED, diagnose, in_range};
 use holdfast::method::Method;
 use holdfast::problem::inputs::Draw;
@@ -78,7 +79,14 @@ impl Case {
 
     fn said(&self) -> Named<Vec<Diagnosis>, GradientName> {
         let pass = pass(&self.elements, Method::Zoh, &COARSE);
-        let judged = Judged { pass, got: &self.got, want: &self.want, budget: &self.budget, lifted: None };
+        let judged = Judged {
+            pass,
+            got: &self.got,
+            want: &self.want,
+            budget: &self.budget,
+            lifted: None,
+            work: &Work::default(),
+        };
         diagnose(&judged, &ALL)
     }
 
@@ -159,7 +167,10 @@ fn what_explains_all_wrong_gradients_comes_first() {
     let want = values(&elements, &budget);
     let got = values(&elements, &self::budget(&elements, OTHER, &Contract::FOREIGN));
     let pass = pass(&elements, Method::Zoh, &coarse);
-    let said = diagnose(&Judged { pass, got: &got, want: &want, budget: &budget, lifted: None }, &ALL);
+    let said = diagnose(
+        &Judged { pass, got: &got, want: &want, budget: &budget, lifted: None, work: &Work::default() },
+        &ALL,
+    );
     let place = |gradient: GradientName, name: &str| said[gradient].iter().position(|one| one.name == name);
     assert_eq!(place(Delta, UNCONJUGATED.0), None);
     let (common, other) = (place(B, NAME).expect("named"), place(B, UNCONJUGATED.0).expect("named"));

@@ -34,7 +34,7 @@ fn random(layout: &Layout) -> (Problem, OutputGradients) {
 }
 
 /// The truth, rounded to what each gradient is stored in.
-fn rounded(problem: &Problem, given: &OutputGradients, method: Method) -> Gradients<f32> {
+pub fn rounded(problem: &Problem, given: &OutputGradients, method: Method) -> Gradients<f32> {
     let truth = solve(problem, given, &[method]).expect("certified").remove(0);
     truth
         .tensors
@@ -144,7 +144,7 @@ fn gradients_that_are_not_recorded_are_not_compared() {
     assert_eq!(of_kernels.pairs[0].status, PairStatus::Agrees);
 }
 
-fn plain() -> (Problem, OutputGradients) {
+pub fn plain() -> (Problem, OutputGradients) {
     let variable = (Operand::Variable, Operand::Variable);
     let layout = layouts(SHAPE).find(|l| {
         (l.weights, l.input, l.gate, (l.b, l.c)) == (Weights::Real, InputType::F32, true, variable)
