@@ -10,6 +10,21 @@ pub struct UnknownName {
     pub known: String,
 }
 
+/// How like a name must be: below one letter of three changed, or two swapped.
+const LIKE: f64 = 0.65;
+
+/// The name most like `text`, if one is like it at all: a beginning (Jaro) or a typing error away. Capitals or not is all the same.
+pub fn likeliest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let text = text.to_lowercase();
+    let likeness = |name: &str| {
+        let name = name.to_lowercase();
+        strsim::jaro(&text, &name).max(strsim::normalized_damerau_levenshtein(&text, &name))
+    };
+    let scored =
+        names.into_iter().map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness > LIKE);
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
 /// Declares an enum with `ALL`, in the order of its variants, `name()` and `Display`; with `what()` where each variant has a
 /// sentence beside its name, and with `FromStr` where the type's noun is given.
 #[macro_export]

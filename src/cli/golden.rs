@@ -11,6 +11,9 @@ use crate::promise::Tier;
 use crate::report::json;
 
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Example:\n  \
+    holdfast golden --out golden/h200     what the kernels compute on an H200, into golden/h200/scans.json\n\n\
+    Exit status: 0 recorded; 2 bad input or usage; 3 no GPU can run here.")]
 pub struct Args {
     /// Folder that the goldens are written to
     #[arg(long, value_name = "DIR")]

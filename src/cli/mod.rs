@@ -96,8 +96,7 @@ pub enum Command {
     /// Run jobs from standard input on the GPU; the harness starts it by itself
     #[command(hide = true)]
     Worker(worker::Args),
-    /// Record a GPU's outputs for the tests of machines without one
-    #[command(hide = true)]
+    /// Record a GPU's outputs, which the tests of machines without one compare with
     Golden(golden::Args),
     /// Check what must hold on a real GPU
     #[command(hide = true)]
@@ -188,6 +187,8 @@ pub enum CliError {
     Part(#[from] crate::parts::PartError),
     #[error(transparent)]
     Sweep(#[from] crate::functions::SweepError),
+    #[error(transparent)]
+    Unnamed(#[from] sweep::Unnamed),
     #[error(transparent)]
     Rerun(#[from] rerun::Error),
     #[error(transparent)]

@@ -13,6 +13,7 @@ use super::plan::Format;
 use crate::bench::Preset;
 use crate::kernel::select::Choice;
 use crate::method::Method;
+use crate::named::likeliest;
 use crate::problem::regime::{self, Regime};
 use crate::problem::{InputType, Operand, Weights};
 use crate::promise::Tier;
@@ -169,17 +170,6 @@ impl<T: Clone> Names<T> {
             None => format!("one of {}", names().collect::<Vec<_>>().join(", ")),
         }
     }
-}
-
-/// How like a name must be: below one letter of three changed, or two swapped.
-const LIKE: f64 = 0.65;
-
-/// The name most like `text`, if one is like it at all: a beginning (Jaro) or a typing error away.
-pub(super) fn likeliest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness =
-        |name: &str| strsim::jaro(text, name).max(strsim::normalized_damerau_levenshtein(text, name));
-    let scored = names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness > LIKE);
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {

@@ -291,6 +291,7 @@ pub struct Progress {
     shown: Once,
     /// When the next line is due; none where there are none.
     next_line: Option<Mutex<Duration>>,
+    /// Whether only a terminal is told, and late: nobody waits long before one in silence.
     quiet: bool,
 }
 
@@ -314,7 +315,8 @@ impl Progress {
     pub fn advance(&self) {
         self.bar.inc(1);
         let elapsed = self.started.elapsed();
-        if self.quiet || elapsed < BAR_AFTER {
+        let is_told = !self.quiet || self.next_line.is_none();
+        if !is_told || elapsed < if self.quiet { LINES_AFTER } else { BAR_AFTER } {
             return;
         }
         match &self.next_line {

@@ -26,12 +26,22 @@ impl Default for Seeds {
     }
 }
 
+/// The ends of what is a range elsewhere: 1-10, 1:10 and 1..=10.
+fn range_elsewhere(word: &str) -> Option<[u64; 2]> {
+    let (first, last) = word.split_once("..=").or_else(|| word.split_once(['-', ':']))?;
+    Some([first.parse().ok()?, last.parse().ok()?])
+}
+
 impl std::str::FromStr for Seeds {
     type Err = Box<dyn Error + Send + Sync>;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut seeds = BTreeSet::new();
         for word in text.split(',').map(str::trim) {
+            if let Some([first, last]) = range_elsewhere(word) {
+                let hint = format!("did you mean {first}..{last}?");
+                return Err(format!("seeds as 7, 1,5,9 or 1..200 (hint: {hint})").into());
+            }
             let (first, last) = word.split_once("..").unwrap_or((word, word));
             let (first, last): (u64, u64) = (first.parse()?, last.parse()?);
             if first > last {

@@ -14,7 +14,7 @@ pub struct Args {
     /// When to use colour; NO_COLOR or TERM=dumb in the environment turns `auto` off
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
-    /// Only the verdict: one line, no progress bar; errors still show
+    /// Only the verdict: one line; errors still show, and on a terminal how far a run of more than ten seconds is
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Every failure, failing pair and reason explained, not only the first few

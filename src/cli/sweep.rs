@@ -1,6 +1,8 @@
 //! `holdfast sweep`: the functions of one float that the kernels are made of, at every f32 or at some of each binade.
 
+use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use super::check::JudgeOn;
 use super::names::{self, Selection};
@@ -13,6 +15,8 @@ use crate::kernel::cuda::CudaError;
 use crate::kernel::select::SelectError;
 use crate::kernel::{Backend, CpuBackend};
 use crate::parts::Part;
+use crate::report::console::Detail;
+use crate::report::text::{count, duration};
 use crate::results::Results;
 use crate::scalar_function::ScalarFunction;
 
@@ -22,6 +26,7 @@ use crate::scalar_function::ScalarFunction;
     holdfast sweep exp --exhaustive --out report          one function at all 2³² of them\n  \
     holdfast sweep --exhaustive --backend cuda --out d    all functions at all of them, on a GPU\n  \
     holdfast sweep --exhaustive --partition 3/8 --out d   the third of eight shares of all functions\n\n\
+    How long --exhaustive takes here is measured and said at its start: minutes of a CPU for each function. \
     Each value is judged against f64 with a proven error, and against 237 bits where that leaves something open. \
     `holdfast list functions` shows every name. A report's functions.json is the certificate.\n\n\
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
@@ -30,7 +35,7 @@ pub struct Args {
     /// Functions, by name; several with commas or patterns, `'*-b-bar'` say [default: all]
     #[arg(value_name = "FUNCTION", value_parser = names::function().several(), hide_possible_values = true)]
     pub functions: Vec<Selection<ScalarFunction>>,
-    /// Every f32, and not some of each binade
+    /// Every f32, and not some of each binade; of functions that are named where all would take hours
     #[arg(long)]
     pub exhaustive: bool,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished units of
@@ -59,10 +64,48 @@ impl Args {
     }
 }
 
+/// Longer than this functions at every f32 are only judged where they are named.
+const UNNAMED_AT_MOST: Duration = Duration::from_secs(3600);
+
+/// Nobody may have meant a run of hours.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "all {functions} functions at every f32 take about {took} on this CPU, expected a function's name \
+     (hint: `holdfast sweep exp --exhaustive`, '*' for all of them, or --backend cuda)"
+)]
+pub struct Unnamed {
+    functions: usize,
+    took: String,
+}
+
+impl Args {
+    /// Says how long it takes at every f32.
+    ///
+    /// # Errors
+    /// Hours that nobody asked for; a device that fails.
+    fn announce(&self, sweeps: &Sweeps, show: Show) -> Result<(), CliError> {
+        let took = sweeps.estimate()?;
+        let functions = sweeps.functions.len();
+        if took > UNNAMED_AT_MOST && self.functions.is_empty() && self.partition.is_none() {
+            return Err(Unnamed { functions, took: duration(took) }.into());
+        }
+        if show.detail != Detail::Quiet || std::io::stderr().is_terminal() {
+            let (share, parts) = match self.partition {
+                Some(Part { of, .. }) => (format!(", a share of 1/{of},"), of),
+                None => (String::new(), 1),
+            };
+            let functions = count(functions, "function");
+            let took = duration(took.div_f64(parts as f64));
+            eprintln!("{functions} at every f32{share} will take about {took} here");
+        }
+        Ok(())
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
-/// A report that cannot be written; parts of another run in its folder.
+/// A report that cannot be written; parts of another run in its folder; hours that nobody asked for.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
     let out = args.output.out.as_deref();
@@ -83,6 +126,9 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         place,
     };
     let notes = output::backend_line(backend, why);
+    if args.exhaustive {
+        args.announce(&sweeps, show)?;
+    }
     if let (Some(part), Some(folder)) = (args.partition, out) {
         return partition::run(&sweeps, (part, folder), ("ranges", |_: &Results| notes), show);
     }

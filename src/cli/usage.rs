@@ -4,12 +4,14 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 
 use super::Cli;
-use super::names::likeliest;
+use super::check::quoted;
+use crate::named::likeliest;
 use crate::tensor_file::shown;
 
 /// A command line that makes no sense: exit status 2.
@@ -50,6 +52,22 @@ impl Asked {
     fn help(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         format!("`holdfast{name} --help`")
+    }
+
+    /// The command line that a word by itself probably stands for: a file, or a name that an option takes. Where no command was
+    /// given it is one of `verify`, the default one.
+    fn meant(&self, word: &str) -> Option<String> {
+        let path = Path::new(word);
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("safetensors") => return Some(format!("holdfast check {}", quoted(path))),
+            Some("cuh") => return Some(format!("holdfast verify --header {}", quoted(path))),
+            _ => {}
+        }
+        let name = self.name.as_deref().unwrap_or("verify");
+        let first = word.split(',').next()?;
+        let takes = |arg: &&Arg| arg.get_possible_values().iter().any(|value| value.matches(first, true));
+        let option = self.whole.find_subcommand(name)?.get_arguments().find(takes)?.get_long()?;
+        Some(format!("holdfast {name} --{option} {word}"))
     }
 
     /// The command that has the option which was given to none.
@@ -93,7 +111,8 @@ impl Found<'_> {
         Some(match self.error.kind() {
             ErrorKind::InvalidSubcommand => {
                 let found = shown(&self.one(ContextKind::InvalidSubcommand)?);
-                let hint = match likeliest(&found, self.command.names()) {
+                let command = || likeliest(&found, self.command.names()).map(str::to_owned);
+                let hint = match self.command.meant(&found).or_else(command) {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => "`holdfast --help` shows them all".to_owned(),
                 };
@@ -105,7 +124,15 @@ impl Found<'_> {
                 let (name, found) = (name(&self.one(ContextKind::InvalidArg)?), self.found()?);
                 let (expected, hint) = match self.error.source()?.downcast_ref::<ParseIntError>() {
                     Some(error) => (whole_number(error).to_owned(), format!("for instance {name} 7")),
-                    None => (self.error.source()?.to_string(), format!("{help} says what it takes")),
+                    None => {
+                        let said = self.error.source()?.to_string();
+                        match said.split_once(" (hint: ") {
+                            Some((expected, hint)) => {
+                                (expected.to_owned(), hint.strip_suffix(')').unwrap_or(hint).to_owned())
+                            }
+                            None => (said, format!("{help} says what it takes")),
+                        }
+                    }
                 };
                 format!("{name} is `{found}`, expected {expected} (hint: {hint})")
             }
@@ -152,7 +179,10 @@ impl Found<'_> {
             return format!("`{found}` was not expected (hint: seeds and counts are 0 or more)");
         }
         if !found.starts_with('-') {
-            return format!("`{}` was not expected (hint: {help} shows what is)", shown(found));
+            let found = shown(found);
+            let meant = self.command.meant(&found).map(|meant| format!("did you mean `{meant}`?"));
+            let hint = meant.unwrap_or_else(|| format!("{help} shows what is"));
+            return format!("`{found}` was not expected (hint: {hint})");
         }
         let owner = self.command.owner_of(found);
         let hint = owner.map(|owner| format!("did you mean `holdfast {owner} {found}`?"));

@@ -6,6 +6,7 @@
 pub mod on_device;
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -35,6 +36,11 @@ const CROSS_CHECKED: usize = 8;
 
 /// And one of each function, x from 2 to 4, at one argument of so many: more than a launch has threads, so that each takes several.
 const CLOSELY: (usize, u32) = (256 + 128, 31);
+
+/// How long is measured at least what a CPU takes for a share of each range, by which all of them are estimated.
+const TIMED: Duration = Duration::from_millis(200);
+/// One range in so many is timed on a device, which takes as long for a few arguments of a range as for all.
+const TIMED_RANGES: usize = 61;
 
 /// The sweeps that were asked for.
 pub struct Sweeps {
@@ -104,7 +110,7 @@ impl Sweeps {
         let units: Vec<usize> = (0..self.len()).collect();
         let mut ranges = vec![None; units.len()];
         let found = Mutex::new(&mut ranges);
-        self.judge(&units, &|unit, range| {
+        self.judge(&units, self.every, &|unit, range| {
             found.lock().unwrap_or_else(PoisonError::into_inner)[unit] = Some(range);
             progress();
             Ok::<(), SweepError>(())
@@ -112,17 +118,42 @@ impl Sweeps {
         Ok(Results { functions: ranges.into_iter().flatten().collect(), ..self.head() })
     }
 
-    /// Judges these units and hands on what comes of each.
+    /// About how long all of it takes here, measured on a small share of it.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn estimate(&self) -> Result<Duration, SweepError> {
+        let is_on_cpu = matches!(self.place, Place::Cpu(_));
+        let (mut every, step) = if is_on_cpu { (16 * SAMPLED, 1) } else { (self.every, TIMED_RANGES) };
+        let units: Vec<usize> = (0..self.len()).step_by(step).collect();
+        let time = |every| {
+            let begun = Instant::now();
+            self.judge(&units, every, &|_, _| Ok::<(), SweepError>(()))?;
+            Ok::<Duration, SweepError>(begun.elapsed())
+        };
+        // Threads that start, and what is compiled, are no share of it.
+        time(ARGUMENTS)?;
+        let mut took = time(every)?;
+        while is_on_cpu && took < TIMED && every > self.every {
+            every = (every / 4).max(self.every);
+            took = time(every)?;
+        }
+        let judged = |units: usize, every| units as f64 * f64::from(ARGUMENTS.div_ceil(every));
+        Ok(took.mul_f64(judged(self.len(), self.every) / judged(units.len(), every)))
+    }
+
+    /// Judges these units, each at one of `every` arguments, and hands on what comes of each.
     fn judge<E: From<SweepError> + Send>(
         &self,
         units: &[usize],
+        every: u32,
         found: &(impl Fn(usize, FunctionRange) -> Result<(), E> + Sync),
     ) -> Result<(), E> {
         let device = match &self.place {
             Place::Cpu(_) => {
                 return units.par_iter().with_max_len(1).try_for_each(|&unit| {
                     let (function, negative, exponent) = self.at(unit);
-                    found(unit, judge(function, negative, exponent, self.every))
+                    found(unit, judge(function, negative, exponent, every))
                 });
             }
             Place::Device(device) => device,
@@ -136,15 +167,15 @@ impl Sweeps {
                 let (function, ..) = self.at(unit);
                 let rules = rules(function);
                 if unit % CROSS_CHECKED == 0 {
-                    let every = if unit % RANGES == CLOSELY.0 { CLOSELY.1 } else { SAMPLED };
-                    device.cross_check(function, self.arguments(unit, every), &rules)?;
+                    let some = if unit % RANGES == CLOSELY.0 { CLOSELY.1 } else { SAMPLED };
+                    device.cross_check(function, self.arguments(unit, some), &rules)?;
                 }
-                let arguments = self.arguments(unit, self.every);
+                let arguments = self.arguments(unit, every);
                 tried.push((unit, device.judge(function, arguments, &rules).map_err(SweepError::from)?));
             }
             tried.into_par_iter().try_for_each(|(unit, tried)| {
                 let (function, negative, exponent) = self.at(unit);
-                found(unit, settled(function, (negative, exponent), self.every, tried))
+                found(unit, settled(function, (negative, exponent), every, tried))
             })?;
         }
         Ok(())
@@ -180,7 +211,9 @@ impl Divisible for Sweeps {
         units: &[usize],
         found: &(dyn Fn(usize, Found) -> Result<(), PartError> + Sync),
     ) -> Result<(), PartError> {
-        self.judge(units, &|unit, range| found(unit, Found { functions: vec![range], ..Found::default() }))
+        self.judge(units, self.every, &|unit, range| {
+            found(unit, Found { functions: vec![range], ..Found::default() })
+        })
     }
 
     fn explain(&self, _: &Results) -> Explanations {

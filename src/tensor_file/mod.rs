@@ -21,6 +21,13 @@ pub const LARGEST_HEADER: u64 = 4 << 20;
 /// Bytes before the header: its length.
 const PREFIX: u64 = 8;
 
+/// What files of tensors begin with that are no safetensors, what they are, and what writes safetensors of what is in them.
+const OTHER_KINDS: [(&[u8], &str, &str); 3] = [
+    (b"PK\x03\x04", "a zip archive, as torch.save and numpy.savez write them", "safetensors.torch.save_file"),
+    (b"\x80\x02", "a pickle, as early versions of torch.save wrote them", "safetensors.torch.save_file"),
+    (b"\x93NUMPY", "one array of numpy.save", "safetensors.numpy.save_file"),
+];
+
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorFileError {
@@ -43,6 +50,8 @@ pub enum TensorFileError {
          (hint: it may be another kind of file)"
     )]
     HeaderTooLong { found: u64 },
+    #[error("the file is {found}, expected safetensors (hint: load it, and save its tensors by {by})")]
+    OtherKind { found: &'static str, by: &'static str },
     #[error("the header is not UTF-8 from its byte {at} on (hint: it may be another kind of file)")]
     HeaderNotText { at: usize },
     #[error("the header is not JSON as safetensors lays it out: {reason} (hint: it may be damaged)")]
@@ -162,7 +171,11 @@ impl<R: Read + Seek> TensorFile<R> {
         reader.read_exact(&mut prefix)?;
         let header_len = u64::from_le_bytes(prefix);
         if header_len > LARGEST_HEADER {
-            return Err(TensorFileError::HeaderTooLong { found: header_len });
+            let other = OTHER_KINDS.iter().find(|(magic, ..)| prefix.starts_with(magic));
+            return Err(match other {
+                Some(&(_, found, by)) => TensorFileError::OtherKind { found, by },
+                None => TensorFileError::HeaderTooLong { found: header_len },
+            });
         }
         let data_start = PREFIX + header_len;
         if data_start > len {

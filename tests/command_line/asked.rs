@@ -1,7 +1,8 @@
 //! Promise: what is run and where its results go is what was asked for, in whatever way it is said.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use holdfast::cli::Outcome;
 use holdfast::report::{json, junit};
@@ -542,6 +543,40 @@ fn both_tiers_are_judged_in_one_run_each_with_results_of_its_own() {
     let failed = ["--tier", "accurate,fast", "--rerun-failed", "all.json"];
     let run = verify(home.path(), &failed);
     assert!(text(&run.stderr).contains("--rerun-failed is for one tier"), "{}", text(&run.stderr));
+}
+
+/// The first line that a sweep over all of f32 says on one core, of the hours that it would take there.
+fn first_said(more: &[&str]) -> String {
+    let mut command = command();
+    command.args(["sweep", "--exhaustive"]).args(more).env("RAYON_NUM_THREADS", "1");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().expect("piped")).read_line(&mut line).expect("UTF-8");
+    // One that has refused is gone already.
+    let _ = child.kill();
+    child.wait().expect("it ends");
+    line
+}
+
+#[test]
+fn a_sweep_of_hours_is_asked_for_by_name_and_says_how_long_it_takes() {
+    let refused = first_said(&[]);
+    assert!(refused.starts_with("error: all ") && refused.contains(" h "), "{refused}");
+    assert!(
+        refused.contains("expected a function's name (hint: `holdfast sweep exp --exhaustive`"),
+        "{refused}"
+    );
+    let hours = |text: &str| {
+        text.split_once(" about ").and_then(|(_, rest)| Some(rest.split_once(" h ")?.0.to_owned()))
+    };
+    let named = first_said(&["*"]);
+    assert!(named.contains(" functions at every f32 will take about ") && hours(&named).is_some(), "{named}");
+    // A share of a plan was asked for.
+    let home = tempfile::tempdir().expect("a folder");
+    let part = first_said(&["--partition", "3/8", "--out", &home.path().join("parts").to_string_lossy()]);
+    assert!(part.contains(" functions at every f32, a share of 1/8, will take about "), "{part}");
+    let one = first_said(&["exp"]);
+    assert!(one.starts_with("1 function at every f32 will take about "), "{one}");
 }
 
 #[test]

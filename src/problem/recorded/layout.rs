@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use super::{InputType, RecordError};
 use crate::formula::Form;
-use crate::named::UnknownName;
+use crate::method::Method;
+use crate::named::{UnknownName, likeliest};
 use crate::problem::conventions::{
     ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds,
 };
@@ -51,7 +52,7 @@ fn computed(name: &str) -> Result<Option<(ComputedName, OutputName)>> {
     let own = if name.starts_with(GRADIENT) { GRADIENT.len() } else { 0 };
     let end = name[own..].find('.').map(|at| own + at);
     let parts = end.and_then(|end| Some((name[..end].parse().ok()?, &name[end + 1..])));
-    let (tensor, rest) = parts.ok_or_else(|| RecordError::Unknown { name: shown(name) })?;
+    let (tensor, rest) = parts.ok_or_else(|| unknown(name))?;
     Ok(Some((tensor, output_name(name, rest)?)))
 }
 
@@ -63,9 +64,85 @@ fn output_name(name: &str, rest: &str) -> Result<OutputName> {
         (Ok(form), Some(label)) if !label.is_empty() && shown(label) == label => {
             Ok(OutputName { label: label.to_owned(), form })
         }
-        (Ok(_), _) => Err(RecordError::Unknown { name: shown(name) }),
-        (Err(_), _) => Err(RecordError::UnknownMethod { name: shown(name) }),
+        (Ok(_), _) => {
+            let hint = "a label is short, printable and not empty".to_owned();
+            Err(RecordError::Unknown { name: shown(name), hint })
+        }
+        (Err(_), _) => {
+            let tensor = &name[..name.len() - rest.len()];
+            let hint = meant_form(rest).map(|meant| format!("did you mean `{tensor}{meant}`?"));
+            let hint = hint.unwrap_or_else(|| "labels come after it".to_owned());
+            Err(RecordError::UnknownMethod { name: shown(name), hint })
+        }
     }
+}
+
+/// Names of other code for what a run has.
+const ELSEWHERE: [(&str, &str); 11] = [
+    ("dt", "delta"),
+    ("dt_bias", "delta_bias"),
+    ("x", "u"),
+    ("h0", INITIAL_STATE),
+    ("initial_states", INITIAL_STATE),
+    ("y", "out"),
+    ("ys", "out"),
+    ("output", "out"),
+    ("final_state", "last_state"),
+    ("last_states", "last_state"),
+    ("dy", DOUT),
+];
+
+fn unknown(name: &str) -> RecordError {
+    let hint = meant(name).map(|meant| format!("did you mean `{meant}`?"));
+    let hint = hint.unwrap_or_else(|| "put notes into the metadata".to_owned());
+    RecordError::Unknown { name: shown(name), hint }
+}
+
+/// The name that a tensor was probably meant to have.
+fn meant(name: &str) -> Option<String> {
+    let inputs = || REQUIRED.into_iter().chain(OPTIONAL);
+    if let Some(rest) = name.strip_prefix(GRADIENT) {
+        let (input, form) = rest.split_once('.').unwrap_or((rest, ""));
+        return Some(format!("{GRADIENT}{}.{}", meant_of(input, inputs())?, form_or_example(form)));
+    }
+    let has_form = |parts: &(&str, &str)| parts.1.parse::<Form>().is_ok();
+    let parts = name.split_once('.').or_else(|| name.rsplit_once('_').filter(has_form));
+    let (tensor, form) = parts.unwrap_or((name, ""));
+    let outputs = TensorName::ALL.map(TensorName::name);
+    let meant = meant_of(tensor, inputs().chain(outputs))?;
+    Some(if outputs.contains(&meant) {
+        format!("{meant}.{}", form_or_example(form))
+    } else {
+        meant.to_owned()
+    })
+}
+
+/// One of these names, which `found` is elsewhere or is like: a name that begins otherwise is another one, and of one letter every
+/// other.
+fn meant_of(found: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let known = ELSEWHERE.iter().find(|(elsewhere, _)| elsewhere.eq_ignore_ascii_case(found));
+    let initial = |name: &str| name.chars().next().map(|first| first.to_ascii_lowercase());
+    let is_longer = |name: &str| name.len().min(found.len()) > 1;
+    let alike = |name: &&str| {
+        name.eq_ignore_ascii_case(found) || (is_longer(name) && initial(name) == initial(found))
+    };
+    known.map(|(_, name)| *name).or_else(|| likeliest(found, names.filter(alike)))
+}
+
+/// A method and its label, or a method for one that is not there.
+fn form_or_example(form: &str) -> String {
+    let known = form.split('.').next().is_some_and(|form| form.parse::<Form>().is_ok());
+    if known { shown(form) } else { meant_form(form).unwrap_or_else(|| Method::Zoh.to_string()) }
+}
+
+/// The method and label that were probably meant: a method that is like the first word, or the one that stands behind a label.
+fn meant_form(rest: &str) -> Option<String> {
+    let (first, label) = rest.split_once('.').unwrap_or((rest, ""));
+    if !label.is_empty() && label.parse::<Form>().is_ok() {
+        return Some(format!("{label}.{}", shown(first)));
+    }
+    let meant = likeliest(first, Form::all().map(Form::name))?;
+    Some(if label.is_empty() { meant.to_owned() } else { format!("{meant}.{}", shown(label)) })
 }
 
 /// How a recorded run is to be read.
@@ -395,7 +472,7 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
                 all.gradients.entry(output).or_default().insert(tensor, name.to_owned());
             }
             // No scan returns any.
-            Some((ComputedName::Step(_), _)) => return Err(RecordError::Unknown { name: shown(name) }),
+            Some((ComputedName::Step(_), _)) => return Err(unknown(name)),
             None => {}
         }
     }

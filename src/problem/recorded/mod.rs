@@ -91,14 +91,11 @@ pub enum RecordError {
     #[error(
         "tensor `{name}` is none of a recorded run's, expected u, delta, A, B, C, D, z, delta_bias, \
          initial_state, dout, dlast_state, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or grad.INPUT.METHOD[.LABEL] \
-         (hint: put notes into the metadata)"
+         (hint: {hint})"
     )]
-    Unknown { name: String },
-    #[error(
-        "tensor `{name}` is of no known method, expected one of {} (hint: labels come after it)",
-        Form::names()
-    )]
-    UnknownMethod { name: String },
+    Unknown { name: String, hint: String },
+    #[error("tensor `{name}` is of no known method, expected one of {} (hint: {hint})", Form::names())]
+    UnknownMethod { name: String, hint: String },
     #[error("tensor `{name}` is of type {found}, expected {expected} (hint: {hint})")]
     Dtype { name: String, found: String, expected: String, hint: &'static str },
     #[error("tensor `{name}` has shape {found}, expected {expected} (hint: {hint})")]
