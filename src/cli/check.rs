@@ -123,8 +123,9 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return partition::run(&files.divided()?, (part, folder), ("files", judged), show);
     }
     let bar = Progress::new(files.channels(), "channels", show);
-    let results = files.check(&|| bar.advance())?;
+    let mut results = files.check(&|| bar.advance())?;
     let took = bar.finish();
+    output::stamp(&mut results, Some(took));
     output::finish(&results, &args.output, out, &judged(&results), took, show)
 }
 

@@ -371,6 +371,7 @@ fn run_tier(args: &Args, tier: Tier, known: &Known, show: Show) -> Result<Outcom
     let mut results = verify_knowing(known, &request, backend.as_ref(), &|| bar.advance());
     let (done, all) = (bar.done(), bar.all());
     let took = bar.finish();
+    output::stamp(&mut results, Some(took));
     results.header = header;
     let mut notes = output::backend_line(&results.backend, &why);
     if let Some(header) = &results.header {
