@@ -118,8 +118,9 @@ fn runs_of_the_second_schema_are_still_compared() {
     let file = folder.path().join("old.json");
     fs::write(&file, value.to_string()).expect("written");
     let old = json::read(&file).expect("an earlier version's results");
+    // Points are written with four digits.
     let first = |results: &Results| results.coefficients[0].points[3].b_bar_ulp;
-    assert!((first(&old) / first(&new) - 1.0).abs() < 1e-5);
+    assert!((first(&old) / first(&new) - 1.0).abs() < 5e-4);
     let change = compare(&old, &new).expect("of one seed");
     assert!(change.verdicts.is_empty() && change.errors.is_empty() && change.gone.is_empty(), "{change:?}");
 }
