@@ -50,12 +50,22 @@ function inspect() {
       }
     }
   }
+  // Nor does a sentence have a word on each line.
+  const narrow = [...document.querySelectorAll("p, li, dd, td, th, summary, figcaption")].filter((e) => {
+    const words = e.textContent.trim().split(/\s+/).length;
+    if (words < 5 || e.children.length > 0) return false;
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom))).size > 0.6 * words;
+  });
   const unmarked = [...document.querySelectorAll(".scroll")].filter((box) => {
     return box.scrollWidth > box.clientWidth + 1 && (!box.matches(".more") || box.offsetHeight - box.clientHeight < 6);
   });
   const style = getComputedStyle(document.body);
   return {
     words: broken,
+    narrow: narrow.slice(0, 5).map((e) => e.textContent.slice(0, 40)),
+    used: document.querySelector("main").clientWidth / root.clientWidth,
     unmarked: unmarked.length,
     twice: ids.filter((id, i) => ids.indexOf(id) !== i),
     outside: links.filter((href) => !href.startsWith("#")),
@@ -173,7 +183,7 @@ async function look(browser, folder) {
   const plots = existsSync(join(folder, "plots")) ? readdirSync(join(folder, "plots")) : [];
   const address = pathToFileURL(resolve(folder, "index.html")).href;
   for (const colorScheme of ["light", "dark"]) {
-    for (const width of [400, 800, 1600]) {
+    for (const width of [400, 800, 1600, 2200]) {
       const name = `${folder} ${colorScheme} ${width}`;
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 1000 } });
       const page = await context.newPage();
@@ -194,6 +204,8 @@ async function look(browser, folder) {
       check(found.nowhere.length === 0, `${name}: links to nowhere: ${found.nowhere.slice(0, 5)}`);
       check(found.overflow <= 0, `${name}: ${found.overflow} pixels wider than the window`);
       check(found.words.length === 0, `${name}: words broken in tables: ${found.words.slice(0, 5)}`);
+      check(found.narrow.length === 0, `${name}: about a word a line: ${found.narrow}`);
+      check(found.used > 0.85, `${name}: ${found.used} of the window is used`);
       check(found.unmarked === 0, `${name}: ${found.unmarked} boxes that scroll and do not show it`);
       check(found.wide.length === 0, `${name}: out of the window: ${found.wide}`);
       check(contrast(found.paper, found.ink) >= 7, `${name}: ink ${found.ink} on ${found.paper}`);

@@ -11,7 +11,6 @@
 pub mod beside;
 pub mod checks;
 pub mod cost;
-pub mod date;
 pub mod machine;
 pub mod peers;
 pub mod plan;
@@ -20,7 +19,6 @@ pub mod runner;
 pub mod sizes;
 
 pub use checks::Checks;
-pub use date::now;
 pub use peers::Peer;
 pub use plan::{Plan, Wanted};
 pub use runner::Runner;

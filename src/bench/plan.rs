@@ -112,7 +112,7 @@ impl Plan {
         devices.dedup();
         let mut head = Results::empty(1, &names.join(","), devices.join("; "), wanted.command.clone());
         head.kernel_source = kernel::production_hash().to_owned();
-        head.created = super::now();
+        head.created = crate::results::date::now();
         head.machines = machines;
         Plan {
             runners,

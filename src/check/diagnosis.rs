@@ -80,8 +80,8 @@ impl Rounded for Solved<'_> {
         most(&is_off) && most(&first)
     }
 
-    fn looks_like(&self, stages: Stages) -> bool {
-        let Solved { problem, output, truth: Some(truth), .. } = *self else { return true };
+    fn looks_like(&self, stages: Stages) -> Option<f64> {
+        let Solved { problem, output, truth: Some(truth), .. } = *self else { return Some(0.0) };
         let contract = Promise::recorded(stages).contract;
         let budget = budget::scan(truth.method, problem, &contract);
         let got = (&problem.judged(&output.tensors), &truth.tensors);

@@ -42,8 +42,6 @@ struct Meant {
     /// Whether B and C are exchanged.
     exchanged: bool,
     likelihood: Likelihood,
-    /// Whether it allows what the one before it does, and more.
-    is_looser: bool,
     /// Whether most channels must fail without it: such roundings are nowhere small.
     shows_everywhere: bool,
     /// The least share of a bound that has to be used.
@@ -99,7 +97,6 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         stages,
         exchanged: false,
         likelihood,
-        is_looser: false,
         shows_everywhere: false,
         least: 0.0,
         turn: Turn::First,
@@ -166,12 +163,11 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         let whole = (LogSpace::WHOLE, "log-space-scan".to_owned());
         let blocks = BLOCKS.map(|block| (LogSpace::blocks_of(block), format!("log-space-scan-of-{block}")));
         for (log_space, name) in blocks.into_iter().chain([whole]) {
-            let is_looser = log_space != LogSpace::blocks_of(BLOCKS[0]);
             let stages = stages.in_log_space(log_space);
             let what = format!(
                 "products of Ā are exponentials of running sums, whose digits the sums lose; --arithmetic '{stages}' accepts it"
             );
-            all.push(Meant { stages, is_looser, ..same(name, what, of_algorithms) });
+            all.push(Meant { stages, ..same(name, what, of_algorithms) });
         }
     }
     for other in Form::all().filter(|other| *other != form && before != stated) {
@@ -190,8 +186,9 @@ pub trait Rounded {
     /// Whether it is off everywhere.
     fn is_off_everywhere(&self) -> bool;
 
-    /// Whether the errors of each tensor look like roundings of these stages, which [`lean`] decides.
-    fn looks_like(&self, stages: Stages) -> bool;
+    /// How much the errors differ in size from roundings of these stages; none where they do not look like them
+    /// ([`lean::looks_like`]).
+    fn looks_like(&self, stages: Stages) -> Option<f64>;
 }
 
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
@@ -230,21 +227,17 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     let recorded_direction = recording.layout().conventions.direction;
     let fails_everywhere = 2 * failing_rows.len() >= rows.len() && rounded.is_off_everywhere();
     let mut found: Named<Vec<Found>> = Named::default();
-    // The tensors that the last hypothesis explains, or one that is tighter.
-    let mut explained: Vec<TensorName> = Vec::new();
     // What comes last keeps what is less likely from being named first.
     let tried = meant(name.form, recording.layout(), stages).into_iter();
     for meant in tried.filter(|meant| turn == Turn::First || meant.turn == turn) {
         let Meant { name, what, form, conventions, stages, exchanged, likelihood, .. } = meant;
+        let log_space = stages.log_space.is_some();
         let unlikely =
             |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].likelihood < likelihood);
-        if !meant.is_looser {
-            explained.clear();
-        }
         if work.is_over() {
             return Ok(());
         }
-        let is_open = |tensor: &TensorName| !unlikely(tensor) && !explained.contains(tensor);
+        let is_open = |tensor: &TensorName| !unlikely(tensor);
         let open: Vec<TensorName> = unexplained.iter().copied().filter(is_open).collect();
         if open.is_empty() || has_cause && likelihood.is_rounding() {
             continue;
@@ -292,9 +285,11 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         if !of_one_tensor && shares.values().any(|share| share.is_none_or(|share| share > most)) {
             continue;
         }
-        if likelihood.is_rounding() && !rounded.looks_like(stages) {
-            continue;
-        }
+        let apart = match likelihood.is_rounding().then(|| rounded.looks_like(stages)) {
+            Some(None) => continue,
+            Some(Some(apart)) => apart,
+            None => 0.0,
+        };
         let allowed = match likelihood {
             Likelihood::Algorithm | Likelihood::Arithmetic => allowance(&inputs, (form, &contract), failing)?,
             _ => Named::default(),
@@ -303,10 +298,16 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             let Some(residual) = shares[tensor].filter(|share| *share >= meant.least) else { continue };
             let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
             let rank = allowed.get(tensor).copied().unwrap_or(residual);
-            let new = Found { likelihood, turn: meant.turn, rank, diagnosis };
-            explained.push(tensor);
+            let new = Found { likelihood, turn: meant.turn, rank, apart, log_space, diagnosis };
             match found.get_mut(tensor) {
                 Some(known) if known[0].likelihood < likelihood => {}
+                // Blocks of another length differ in size alone: the one that is nearest.
+                Some(known) if log_space && known.iter().any(|one| one.log_space) => {
+                    known.retain(|one| !one.log_space || one.apart < apart);
+                    if known.iter().all(|one| !one.log_space) {
+                        known.push(new);
+                    }
+                }
                 Some(known) => known.push(new),
                 None => found.insert(tensor, vec![new]),
             }
@@ -325,7 +326,14 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
                 let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
                 found.insert(
                     tensor,
-                    vec![Found { likelihood: Likelihood::OtherForm, turn, rank: residual, diagnosis }],
+                    vec![Found {
+                        likelihood: Likelihood::OtherForm,
+                        turn,
+                        rank: residual,
+                        apart: 0.0,
+                        log_space: false,
+                        diagnosis,
+                    }],
                 );
             }
         }
@@ -378,6 +386,10 @@ struct Found {
     turn: Turn,
     /// The least comes first: of other bounds the tightest, else the smallest residual.
     rank: f64,
+    /// How much its errors differ in size from those that are seen.
+    apart: f64,
+    /// Whether it scans in log space.
+    log_space: bool,
     diagnosis: Diagnosis,
 }
 

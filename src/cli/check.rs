@@ -126,13 +126,15 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     }
     let bar = Progress::new(files.channels(), "channels", show);
     let (mut results, failing) = files.judge(&|| bar.advance())?;
-    bar.finish();
+    output::stamp(&mut results, Some(bar.finish()));
     let (places, failures) = ((&args.output, out), failures(&results));
     let explain = |results: &mut Results, searches, told: &(dyn Fn() + Sync)| {
         files.explain(failing, results, (searches, told))
     };
     let write = output::explained(&mut results, places, (args.diagnosis, failures), show, explain)?;
-    output::finish_by(write, &results, places, &judged(&results), bar.finish(), show)
+    let took = bar.finish();
+    output::stamp(&mut results, Some(took));
+    output::finish_by(write, &results, places, &judged(&results), took, show)
 }
 
 fn failures(results: &Results) -> usize {

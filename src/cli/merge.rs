@@ -31,6 +31,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let started = Instant::now();
     let out = args.output.out.as_deref();
     args.output.prepare(out)?;
-    let results = parts::merge(&args.parts)?;
+    let mut results = parts::merge(&args.parts)?;
+    output::stamp(&mut results, None);
     output::finish(&results, &args.output, out, "", started.elapsed(), show)
 }

@@ -15,7 +15,7 @@ use crate::judge::diagnose::{Budget, Searches};
 use crate::report;
 use crate::report::ReportError;
 use crate::report::console::{Detail, View};
-use crate::results::{Results, Verdict};
+use crate::results::{Results, Verdict, date};
 use crate::tensor_file::shown;
 
 /// Drawn once, and kept, so that two runs judge the same numbers.
@@ -235,6 +235,20 @@ pub fn explained<E: Into<CliError>>(
     explain(results, searches, &|| looking.advance()).map_err(|error| -> CliError { error.into() })?;
     looking.bar.finish_and_clear();
     Ok(report::write_again)
+}
+
+/// The time that is told in place of the clock's, in seconds since 1970: <https://reproducible-builds.org/specs/source-date-epoch/>.
+const SOURCE_DATE: &str = "SOURCE_DATE_EPOCH";
+
+/// Says when the run began and how long it took, which alone differs from one run to the next, and of which sources it is.
+/// Where the environment says a time, that is told, and no duration.
+pub fn stamp(results: &mut Results, took: Option<Duration>) {
+    let said = std::env::var(SOURCE_DATE).ok().and_then(|seconds| seconds.parse().ok());
+    results.took = took.filter(|_| said.is_none()).map(|took| took.as_secs_f64());
+    if results.created.is_empty() {
+        results.created = said.map_or_else(|| date::before(took.unwrap_or_default()), date::text);
+    }
+    env!("HOLDFAST_REVISION").clone_into(&mut results.revision);
 }
 
 /// Writes all that was asked for; what the command comes to, with `notes` before its last line.

@@ -133,7 +133,8 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return partition::run(&sweeps, (part, folder), ("ranges", |_: &Results| notes), show);
     }
     let bar = Progress::new(sweeps.len(), "ranges", show);
-    let results = sweeps.run(&|| bar.advance())?;
+    let mut results = sweeps.run(&|| bar.advance())?;
     let took = bar.finish();
+    output::stamp(&mut results, Some(took));
     output::finish(&results, &args.output, out, &notes, took, show)
 }

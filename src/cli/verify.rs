@@ -372,7 +372,7 @@ fn run_tier(args: &Args, tier: Tier, known: &Known, show: Show) -> Result<Outcom
     let bar = Progress::new(plan.len(), "problems", show);
     let mut results = verify::judge(&plan, known, &|| bar.advance());
     let (done, all) = (bar.done(), bar.all());
-    bar.finish();
+    output::stamp(&mut results, Some(bar.finish()));
     results.header = header;
     let mut notes = output::backend_line(&results.backend, &why);
     if let Some(header) = &results.header {
@@ -397,5 +397,7 @@ fn run_tier(args: &Args, tier: Tier, known: &Known, show: Show) -> Result<Outcom
         Ok::<(), CliError>(())
     };
     let write = output::explained(&mut results, places, (args.diagnosis, failures), show, explain)?;
-    output::finish_by(write, &results, places, &notes, bar.finish(), show)
+    let took = bar.finish();
+    output::stamp(&mut results, Some(took));
+    output::finish_by(write, &results, places, &notes, took, show)
 }

@@ -207,22 +207,25 @@ pub fn leaning(
     found
 }
 
-/// Whether the errors of out look like roundings of the contract's stages ([`Asked::Likeness`]).
+/// How much the errors of out differ in size from simulated roundings of the contract's stages, as a logarithm; none where they do not look
+/// like them ([`Asked::Likeness`]).
 pub fn looks_like(
     form: Form,
     problem: &Problem,
     contract: &Contract,
     (got, want): (&Tensors<f64>, &Tensors<f64>),
     budget: &Budget,
-) -> bool {
+) -> Option<f64> {
     let stages = contract.arithmetic.stages;
     if stages.in_f32() == stages {
-        return true;
+        return Some(0.0);
     }
     if !leaning(form, problem, contract, (got, want), budget, Asked::Likeness).is_empty() {
-        return false;
+        return None;
     }
-    let (Some(got), Some(want)) = (got.get(TensorName::Out), want.get(TensorName::Out)) else { return true };
+    let (Some(got), Some(want)) = (got.get(TensorName::Out), want.get(TensorName::Out)) else {
+        return Some(0.0);
+    };
     let bounds = &budget.tensors[TensorName::Out].bound;
     let length = problem.shape.seqlen;
     let of_row = |&row: &usize| {
@@ -244,10 +247,10 @@ pub fn looks_like(
     let rows: Vec<usize> = (0..problem.judged_channels.len()).collect();
     let add = |[a, b, c]: [f64; 3], [d, e, f]: [f64; 3]| [a + d, b + e, c + f];
     let [seen, rounded, cut] = parallel::map(&rows, &of_row).into_iter().fold([0.0; 3], add);
-    // Squares.
-    let is_as_large =
-        |simulated: f64| seen <= simulated * AS_LARGE.powi(2) && simulated <= seen * AS_LARGE.powi(2);
-    is_as_large(rounded) || is_as_large(cut)
+    // Of squares. What is no number is far off.
+    let apart = |simulated: f64| (0.5 * (seen / simulated).ln()).abs();
+    let nearest = apart(rounded).min(apart(cut));
+    (nearest <= AS_LARGE.ln()).then_some(nearest)
 }
 
 /// T, and what it may be.

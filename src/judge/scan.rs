@@ -11,7 +11,7 @@ use crate::problem::stretch::{Inputs, Outline};
 use crate::problem::{Problem, Stages, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
-use crate::results::explained::worst_tensor;
+use crate::results::explained::{headline, worst_tensor};
 use crate::results::{Beyond, CaseResult, TensorResult, Verdict, Worst};
 use crate::tensor::{ComputedName, Named, Tensor, TensorName, Tensors};
 
@@ -347,7 +347,7 @@ fn summarize(case: &mut CaseResult) {
     case.judged = case.tensors.values().map(|t| t.judged).sum();
     case.worst = worst.worst;
     (case.max_ulp, case.rel_l2) = (first.max_ulp, first.rel_l2);
-    case.diagnosis = worst.diagnosis;
+    case.diagnosis = headline(case);
 }
 
 /// The inputs of state n at position l, as texts.

@@ -266,7 +266,6 @@ pub fn page(results: &Results) -> Value {
         checks: Vec<CheckRow>,
         unmeasured: Vec<String>,
         legend: &'static str,
-        created: String,
         total: String,
     }
     if !is_of(results) {
@@ -285,7 +284,6 @@ pub fn page(results: &Results) -> Value {
         checks: checks(results),
         unmeasured: unmeasured(results),
         legend: LEGEND,
-        created: results.created.clone(),
         total,
     })
 }

@@ -33,8 +33,9 @@ pub fn lines(results: &Results) -> Vec<Line> {
             (Some(other), Some(line)) if alike(&other, &cause) => {
                 let sum = |a: (usize, usize), b: (usize, usize)| (a.0 + b.0, a.1 + b.1);
                 let (cases, sweeps) = (sum(other.cases, cause.cases), sum(other.sweeps, cause.sweeps));
+                let unexplained = other.unexplained + cause.unexplained;
                 *line = self::line(
-                    &Cause { cases, sweeps, ..cause.clone() },
+                    &Cause { cases, sweeps, unexplained, ..cause.clone() },
                     "real and complex weights".to_owned(),
                 );
             }
@@ -58,12 +59,17 @@ fn line(cause: &Cause, weights: String) -> Line {
     };
     let failing: Vec<String> =
         [of(cause.cases, "case"), of(cause.sweeps, "sweep")].into_iter().flatten().collect();
-    let looked_at: usize = cause.found.iter().map(|(_, count)| count).sum();
+    let named: usize = cause.found.iter().map(|(_, count)| count).sum();
+    let looked_at = named + cause.unexplained;
     let found = cause.found.iter().take(SHOWN).map(|(diagnosis, count)| {
         let named = format!("{}: {}", diagnosis.name, diagnosis.what);
-        if cause.found.len() == 1 { named } else { format!("in {count} of {looked_at} {named}") }
+        if *count == looked_at { named } else { format!("in {count} of {looked_at} {named}") }
     });
-    let mut looks_like = found.collect::<Vec<_>>().join("; ");
+    let mut looks_like = found.collect::<Vec<_>>();
+    if !looks_like.is_empty() && cause.unexplained > 0 {
+        looks_like.push(format!("{} unexplained", cause.unexplained));
+    }
+    let mut looks_like = looks_like.join("; ");
     if looks_like.is_empty() {
         cause.reason.clone_into(&mut looks_like);
     }

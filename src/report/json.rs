@@ -4,23 +4,92 @@
 //! JSON knows no NaN and no infinity; such a number is `null`, and the hex text beside it still tells it.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::error::Category;
+use serde_json::ser::{Formatter, Serializer};
 
 use super::ReportError;
 use crate::leftovers::scratch;
 use crate::results::compare::RunComparison;
 use crate::results::{OLDEST_SCHEMA, Results, SCHEMA};
 
-/// The results as indented JSON with a final line feed.
+/// The results as JSON with a line for each field, and for each entry of a field that is a list.
 pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {
-    let mut text = serde_json::to_string_pretty(results)?;
-    text.push('\n');
-    Ok(text)
+    let mut text = Vec::new();
+    results.serialize(&mut Serializer::with_formatter(&mut text, Lines::default()))?;
+    text.push(b'\n');
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Breaks lines where people look for a field or an entry, and nowhere else: indentation would be half of the file.
+#[derive(Default)]
+struct Lines {
+    depth: usize,
+    /// Whether nothing stands in the innermost list or object yet.
+    empty: bool,
+}
+
+impl Lines {
+    const DEEPEST: usize = 2;
+
+    fn begin<W: ?Sized + Write>(&mut self, to: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.empty = true;
+        to.write_all(bracket)
+    }
+
+    fn end<W: ?Sized + Write>(&mut self, to: &mut W, bracket: &[u8]) -> io::Result<()> {
+        let empty = std::mem::take(&mut self.empty);
+        self.depth -= 1;
+        if !empty && self.depth < Self::DEEPEST {
+            self.line(to)?;
+        }
+        to.write_all(bracket)
+    }
+
+    fn next<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.empty = false;
+        to.write_all(if first { b"" } else { b"," })?;
+        if self.depth <= Self::DEEPEST { self.line(to) } else { Ok(()) }
+    }
+
+    fn line<W: ?Sized + Write>(&self, to: &mut W) -> io::Result<()> {
+        write!(to, "\n{:1$}", "", 2 * self.depth)
+    }
+}
+
+impl Formatter for Lines {
+    fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.begin(to, b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.end(to, b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.next(to, first)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.begin(to, b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.end(to, b"}")
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.next(to, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(if self.depth <= Self::DEEPEST { b": " } else { b":" })
+    }
 }
 
 /// Why a file's results were not read.

@@ -50,14 +50,13 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     env.add_template("report.md", TEMPLATE).map_err(fail)?;
     let (rows, failures) = (failing_first(tables::verdicts(results)), failures::all(results));
     let failing_pairs = pairs::failing(results);
-    let pair = |(matrix, pair, truth): &(&PairwiseMatrix, &Pair, Option<&Pair>)| {
+    let pair = |(matrix, pair, _): &(&PairwiseMatrix, &Pair, Option<&Pair>)| {
         context! {
             tensor => matrix.tensor.name(),
             left => pair.left.name(),
             right => pair.right.name(),
             status => pair.status.name(),
-            rel_l2 => text::number(pair.rel_l2, 3),
-            truth => truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3)),
+            by => text::share(pair.ratio),
             problem => text::fit(&matrix.problem, 120),
         }
     };

@@ -16,7 +16,7 @@
 //! let text = holdfast::report::console::render(&results, None, false);
 //! assert!(text.starts_with("holdfast") && text.contains("PASS"));
 //! let json = holdfast::report::json::to_string(&results)?;
-//! assert!(json.contains("\"schema\": 2"));
+//! assert!(json.contains("\"schema\": 3"));
 //! # Ok::<(), holdfast::report::ReportError>(())
 //! ```
 //!

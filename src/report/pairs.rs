@@ -93,12 +93,10 @@ pub fn failing(results: &Results) -> Vec<(&PairwiseMatrix, &Pair, Option<&Pair>)
     found
 }
 
-/// The rows and columns of its picture: the methods, and the textbook forms that it has; of a recording that has some, those
-/// alone that it has.
+/// The rows and columns of its picture: the forms that it has.
 pub fn columns(matrix: &PairwiseMatrix) -> Vec<Form> {
     let has = |form: &Form| matrix.pairs.iter().any(|pair| [pair.left, pair.right].contains(form));
-    let has_textbook = Form::all().any(|form| form.method().is_none() && has(&form));
-    Form::all().filter(|form| has(form) || !has_textbook && form.method().is_some()).collect()
+    Form::all().filter(has).collect()
 }
 
 /// The entry of two methods, whichever comes first.

@@ -1,5 +1,6 @@
 //! The run in a few lines: its verdict, its totals, one line per method.
 
+use super::sweeps::Coefficient;
 use super::{grid, precision, text};
 use crate::formula::Form;
 use crate::problem::Weights;
@@ -85,8 +86,7 @@ fn line(results: &Results, method: Form) -> MethodLine<'_> {
         cases.iter().copied().filter(move |c| c.weights == weights && c.verdict != Verdict::Unmeasured)
     };
     let sweep_severity = |sweep: &CoefficientResult| {
-        let worst = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|w| grid::severity(w.ratio));
-        worst.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
+        Coefficient::nearest_its_bound(sweep).map_or(f64::NEG_INFINITY, |(_, share)| grid::severity(share))
     };
     let worst_sweep = |weights: Weights| {
         let measured = sweeps.iter().copied();
@@ -113,6 +113,26 @@ fn line(results: &Results, method: Form) -> MethodLine<'_> {
             measured(w).min_by(|a, b| silent(a).cmp(&silent(b)).then_with(|| grid::worse(a, b)))
         }),
         worst_sweep: Weights::ALL.map(worst_sweep),
+    }
+}
+
+/// The worst of a method and weight type.
+#[derive(Clone, Copy, Debug)]
+pub enum Worst<'a> {
+    Case(&'a CaseResult),
+    Sweep(&'a CoefficientResult, Coefficient),
+}
+
+impl<'a> MethodLine<'a> {
+    /// The worst of its cases and sweeps, for the weight type at this place in [`Weights::ALL`], and its share.
+    pub fn worst(&self, weights: usize) -> Option<(Worst<'a>, Option<f64>)> {
+        let case = self.worst_case[weights].map(|case| (case.verdict, grid::share(case), Worst::Case(case)));
+        let sweep = self.worst_sweep[weights].and_then(|sweep| {
+            let (coefficient, share) = Coefficient::nearest_its_bound(sweep)?;
+            Some((sweep.verdict, Some(share), Worst::Sweep(sweep, coefficient)))
+        });
+        let worst = case.into_iter().chain(sweep).min_by(|a, b| grid::by_severity((a.0, a.1), (b.0, b.1)));
+        worst.map(|(_, share, worst)| (worst, share))
     }
 }
 

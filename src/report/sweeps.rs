@@ -1,6 +1,6 @@
 //! The coefficient sweeps in rows: Ā and B̄ of the methods over one sweep of z.
 
-use super::text;
+use super::{grid, text};
 use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::Weights;
@@ -74,10 +74,16 @@ impl Coefficient {
         self.of([point.a_bar_allowed, point.b_bar_allowed])
     }
 
-    /// The largest such error of a sweep; none without points.
-    pub fn largest(self, result: &CoefficientResult) -> Option<f64> {
-        let larger = |a: f64, b: f64| if is_larger(b, a) { b } else { a };
-        result.points.iter().map(|point| self.error(point)).reduce(larger)
+    /// The point of a sweep with the largest such error; none without points.
+    pub fn largest(self, result: &CoefficientResult) -> Option<&CoefficientPoint> {
+        let larger = |a, b| if is_larger(self.error(b), self.error(a)) { b } else { a };
+        result.points.iter().reduce(larger)
+    }
+
+    /// The one of both that is nearer its bound in a sweep, with its share.
+    pub fn nearest_its_bound(result: &CoefficientResult) -> Option<(Coefficient, f64)> {
+        let shares = Coefficient::ALL.into_iter().filter_map(|c| Some((c, c.worst(result)?.ratio)));
+        shares.max_by(|a, b| grid::severity(a.1).total_cmp(&grid::severity(b.1)))
     }
 
     /// Of this coefficient alone: of a sweep that fails, whether this one is (one of those) to blame.

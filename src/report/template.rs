@@ -1,5 +1,7 @@
 //! The template engine, set up alike for every page, and what every page says of a run.
 
+use std::time::Duration;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
@@ -39,9 +41,13 @@ pub fn names<M: Copy + Into<Form>>(methods: &[M]) -> Vec<&'static str> {
 /// The run in a page's first lines: what ran where, its totals, and the methods in the columns of its tables.
 pub fn run(results: &Results) -> Value {
     let total = |verdicts: Vec<Verdict>, noun| summary::totals(verdicts.into_iter()).text(noun);
+    let sweeps: Vec<_> = results.coefficients.iter().map(|c| c.verdict).collect();
     context! {
         verdict => text::run_verdict(results),
         version => &results.version,
+        revision => &results.revision,
+        created => &results.created,
+        took => results.took.map(|seconds| text::duration(Duration::from_secs_f64(seconds.max(0.0)))),
         backend => &results.backend,
         device => text::device(results),
         seed => results.all_seeds(),
@@ -50,7 +56,7 @@ pub fn run(results: &Results) -> Value {
         schema => results.schema,
         header => value(&results.header),
         case_total => summary::case_lines(results).join("; "),
-        sweep_total => total(results.coefficients.iter().map(|c| c.verdict).collect(), "coefficient sweep"),
+        sweep_total => if sweeps.is_empty() { String::new() } else { total(sweeps, "coefficient sweep") },
         bench => bench::page(results),
         function_total => functions::totals(results).text("function"),
         invariant_total => total(results.invariants.iter().map(|i| i.verdict).collect(), "invariant"),

@@ -1,8 +1,9 @@
 //! What is wrong with a method, over all its cases and sweeps: one line for each method and weight type.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::schema::{Diagnosis, Results};
+use super::explained;
+use super::schema::{CaseResult, Diagnosis, Results, Search};
 use super::verdict::Verdict;
 use crate::formula::Form;
 use crate::problem::Weights;
@@ -18,6 +19,8 @@ pub struct Cause<'a> {
     pub sweeps: (usize, usize),
     /// What explains failures, each with how many of those that were looked at: one if all agree, the commonest first.
     pub found: Vec<(&'a Diagnosis, usize)>,
+    /// Failures that were looked at and have no name.
+    pub unexplained: usize,
     /// Why some failure has no output; empty where all have one.
     pub reason: &'a str,
     /// A command that reruns one of the failures.
@@ -53,12 +56,24 @@ fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>>
         .chain(failing_sweeps.iter().map(|sweep| sweep.diagnosis.as_slice()))
         .filter(|diagnosis| !diagnosis.is_empty())
         .collect();
+    let is_named = |id: &str| results.cases.iter().any(|case| case.id == id && !case.diagnosis.is_empty());
+    // Of a run here some are looked at, of recordings all.
+    let chosen: BTreeSet<&str> =
+        explained::chosen(&results.cases).into_iter().map(|at| &*results.cases[at].id).collect();
+    let looked_at =
+        |case: &CaseResult| results.planned.is_none() || chosen.contains(&*case.id) || case.search.is_some();
+    let is_unexplained = |case: &CaseResult| {
+        let is_like_a_named = matches!(&case.search, Some(Search::As(id)) if is_named(id));
+        looked_at(case) && case.reason.is_empty() && case.diagnosis.is_empty() && !is_like_a_named
+    };
+    let unexplained = failing_cases.iter().filter(|case| is_unexplained(case)).count();
     Some(Cause {
         method,
         weights,
         cases: (failing_cases.len(), cases.len()),
         sweeps: (failing_sweeps.len(), sweeps.len()),
         found: agreed(&diagnoses),
+        unexplained,
         reason: reasons.find(|reason| !reason.is_empty()).unwrap_or_default(),
         rerun,
     })

@@ -202,7 +202,17 @@ pub fn diagnosed<N: Ord + Copy + Into<ComputedName>>(
             tensor.diagnosis = diagnosis;
         }
     }
-    case.diagnosis = worst_tensor(case).map(|tensor| tensor.diagnosis.clone()).unwrap_or_default();
+    case.diagnosis = headline(case);
+}
+
+/// What the worst tensor looks like; nothing where another one that fails has no name: what is known of one is no cause of both.
+pub fn headline(case: &CaseResult) -> Vec<Diagnosis> {
+    let is_unexplained =
+        |tensor: &TensorResult| tensor.verdict == Verdict::Fail && tensor.diagnosis.is_empty();
+    match worst_tensor(case) {
+        Some(worst) if !case.tensors.values().any(is_unexplained) => worst.diagnosis.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// The tensor with the worst verdict, and among those the one with the largest share of its allowance used. Of two that are

@@ -10,6 +10,7 @@ pub mod bench;
 pub mod bench_compare;
 pub mod causes;
 pub mod compare;
+pub mod date;
 pub mod explained;
 pub mod functions;
 mod nullable;

@@ -31,23 +31,23 @@ pub struct Pair {
     pub left: Form,
     pub right: Form,
     /// Mean of |left − right|.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub mean: f64,
     /// Maximum of |left − right|.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub max: f64,
     /// ‖left − right‖₂ / max(‖left‖₂, ‖right‖₂); 0 when both are zero.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub rel_l2: f64,
     /// Largest difference in units in the last place of the input type.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub max_ulp: f64,
     pub status: PairStatus,
     /// Index into the tensor of the largest disagreement with the truth's difference (for the
     /// truth itself: of `max`).
     pub worst_index: Vec<usize>,
     /// |kernel's difference − truth's difference| / (sum of the two bounds) there; 0 for the truth itself.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub ratio: f64,
 }
 

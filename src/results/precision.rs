@@ -41,13 +41,13 @@ named! {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ErrorPart {
     /// Largest share of the allowance, the rounding on store taken out of both.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub share: f64,
     /// Largest modulus.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub max: f64,
     /// ‖part‖₂ / ‖want‖₂; 0 where the part is zero.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub rel_l2: f64,
 }
 
@@ -55,16 +55,16 @@ pub struct ErrorPart {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
     /// Root mean square of the kernel's errors in units of one rounding.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub kernel: f64,
     /// The same of the reference path.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub reference: f64,
     /// What `ratio` may be.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub multiple: f64,
     /// kernel / max(1, reference); above `multiple` the case fails.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub ratio: f64,
     /// The gradient that these are of; none where they are of all outputs together.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,9 +47,9 @@ pub struct ErrorSequence {
     pub tensor: ComputedName,
     /// Ascending: of each stretch of the sequence, over all that is judged there, where the largest share is.
     pub position: Vec<usize>,
-    #[serde(default, deserialize_with = "nullable::many")]
+    #[serde(default, with = "nullable::shorts")]
     pub error: Vec<f64>,
-    #[serde(default, deserialize_with = "nullable::many")]
+    #[serde(default, with = "nullable::shorts")]
     pub bound: Vec<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! The layout of `results.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::analysis::MethodAnalysis;
 use super::bench::{Checked, Machine, Timed};
@@ -15,8 +15,8 @@ use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 use crate::tensor::{ComputedName, Named};
 
-/// The version of the machine output's layout.
-pub const SCHEMA: u32 = 2;
+/// The version of the machine output's layout. That of 2 has all of the tensors that pass, and names for the numbers of points.
+pub const SCHEMA: u32 = 3;
 /// What an id of derivatives over a sweep begins with.
 pub const SWEPT: &str = "derivatives/";
 /// What an id of a backward pass ends with.
@@ -97,9 +97,15 @@ pub struct Results {
     /// Whether its timings can be believed, where that was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Checked>,
-    /// When it began, as 2026-11-23T16:40:00Z; of benchmarks alone, since nothing else depends on it.
+    /// When it began, as 2026-11-23T16:40:00Z.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub created: String,
+    /// How long it took, in seconds; none of what was merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<f64>,
+    /// The revision of the harness's sources, where it was built in their repository.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub revision: String,
     /// Whether only some of the channels were judged, as was asked for.
     #[serde(default)]
     pub sampled: bool,
@@ -187,7 +193,7 @@ pub struct CaseResult {
     /// Which bounds some element is beyond.
     pub beyond: Beyond,
     /// Largest error over its worst-case bound, of all tensors.
-    #[serde(default, deserialize_with = "nullable::one")]
+    #[serde(default, with = "nullable::short")]
     pub worst_case_ratio: f64,
     /// The error against that of the same-precision reference path; none where that was not run.
     pub relative: Option<Relative>,
@@ -198,10 +204,10 @@ pub struct CaseResult {
     /// The element with the largest share of its allowance used, over all tensors; none when nothing was measured.
     pub worst: Option<Worst>,
     /// Of the first tensor, `out`.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub max_ulp: f64,
     /// Of the first tensor, `out`.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub rel_l2: f64,
     /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
@@ -209,7 +215,7 @@ pub struct CaseResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
     /// Each judged tensor on its own; none in files of schema 1.
-    #[serde(default)]
+    #[serde(default, serialize_with = "tensors")]
     pub tensors: Named<TensorResult, ComputedName>,
     /// What all its seeds came to, in a run over several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,11 +229,13 @@ pub struct CaseResult {
 pub struct TensorResult {
     pub verdict: Verdict,
     /// Why it was not measured, or what is wrong beyond any element; empty otherwise.
+    #[serde(default)]
     pub reason: String,
     /// Which bounds some element is beyond.
+    #[serde(default)]
     pub beyond: Beyond,
     /// Largest error over its worst-case bound.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub worst_case_ratio: f64,
     /// Elements compared; a complex one counts its parts.
     pub judged: usize,
@@ -236,17 +244,19 @@ pub struct TensorResult {
     pub quick: usize,
     /// The element with the largest share of its allowance used: of those with a certified truth, unless only an element that
     /// the quick route decided fails. None when nothing was measured.
+    #[serde(default)]
     pub worst: Option<Worst>,
     /// Largest error in units in the last place of the tensor's type, fractional.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub max_ulp: f64,
     /// ‖got − want‖₂ / ‖want‖₂ over the judged elements.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub rel_l2: f64,
     /// Where it fails: all elements that do, and then those that are no numbers or 0, if some but not all are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<Wrong>,
     /// Fault models that explain a failure, best first.
+    #[serde(default)]
     pub diagnosis: Vec<Diagnosis>,
 }
 
@@ -278,6 +288,31 @@ pub struct Wrong {
     pub places: Vec<String>,
 }
 
+/// A tensor as a text has it: of one that passes only its share, since a run has thirty thousand of them, and tables have the rest.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Written<'a> {
+    Passing { verdict: Verdict, judged: usize, worst: Option<Share> },
+    Whole(&'a TensorResult),
+}
+
+#[derive(Serialize)]
+struct Share {
+    #[serde(with = "nullable::short")]
+    share: f64,
+}
+
+fn tensors<S: Serializer>(tensors: &Named<TensorResult, ComputedName>, to: S) -> Result<S::Ok, S::Error> {
+    let readable = to.is_human_readable();
+    to.collect_map(tensors.iter().map(|(name, tensor)| match *tensor {
+        TensorResult { verdict: verdict @ Verdict::Pass, judged, ref worst, .. } if readable => {
+            let worst = worst.as_ref().map(|worst| Share { share: worst.share });
+            (name, Written::Passing { verdict, judged, worst })
+        }
+        _ => (name, Written::Whole(tensor)),
+    }))
+}
+
 /// A fault model that explains a failed case, and how well.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
@@ -286,7 +321,7 @@ pub struct Diagnosis {
     /// What is wrong, in words.
     pub what: String,
     /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(with = "nullable::short")]
     pub residual: f64,
 }
 
@@ -294,14 +329,18 @@ pub struct Diagnosis {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Worst {
     /// `out`, `last_state`, `a_bar` or `b_bar`; a complex one names its part: `last_state.re`.
+    #[serde(default)]
     pub tensor: String,
     /// Index into the tensor, as shaped in spec.md §3.
+    #[serde(default)]
     pub index: Vec<usize>,
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", deserialize_with = "nullable::one")]
     pub got: f64,
+    #[serde(default)]
     pub got_hex: String,
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", deserialize_with = "nullable::one")]
     pub want: f64,
+    #[serde(default)]
     pub want_hex: String,
     /// Real and imaginary part of a complex Ā or B̄, of which `got` and `want` are the moduli; empty for a real one.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable::many")]
@@ -309,22 +348,23 @@ pub struct Worst {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable::many")]
     pub want_parts: Vec<f64>,
     /// |got − want|
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub error: f64,
     /// The derived bound on `error`.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub bound: f64,
     /// error/bound; above 1 the verdict is `fail`.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub ratio: f64,
     /// The share of the kernel's allowance used: error/bound once the rounding to 16 bits on store, which no
     /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is; equal to it for f32.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub share: f64,
     /// The error in units in the last place of the tensor's type.
-    #[serde(deserialize_with = "nullable::one")]
+    #[serde(default = "nullable::nan", with = "nullable::short")]
     pub ulp: f64,
     /// The inputs that matter at this element, as `name = value` texts.
+    #[serde(default)]
     pub inputs: Vec<String>,
 }
 
@@ -355,8 +395,9 @@ pub struct CoefficientResult {
 }
 
 /// Errors of Ā and B̄ at one (Δ, A, B). `ulp` is in f32 ulps for real weights, and normwise
-/// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones; `allowed` is the bound in the same units.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones; `allowed` is the bound in the same units. Written as the list of its
+/// numbers, in this order: there are forty thousand.
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct CoefficientPoint {
     #[serde(deserialize_with = "nullable::one")]
     pub z_re: f64,
@@ -372,6 +413,15 @@ pub struct CoefficientPoint {
     pub b_bar_allowed: f64,
 }
 
+impl Serialize for CoefficientPoint {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self { z_re, z_im, a_bar_ulp, b_bar_ulp, a_bar_allowed, b_bar_allowed } = *self;
+        let numbers = [z_re, z_im, a_bar_ulp, b_bar_ulp, a_bar_allowed, b_bar_allowed];
+        // For pictures.
+        nullable::short_list(&numbers, 4, to)
+    }
+}
+
 /// |Ā| and |B̄/Δ| of one method against |z|, from the truth, for A = `a`, B = 1 and Δ = |z/A|.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MethodCurve {
@@ -379,11 +429,11 @@ pub struct MethodCurve {
     pub weights: Weights,
     /// A in words, for instance `-1` or `-0.5+3i`.
     pub a: String,
-    #[serde(deserialize_with = "nullable::many")]
+    #[serde(with = "nullable::shorts")]
     pub z_abs: Vec<f64>,
-    #[serde(deserialize_with = "nullable::many")]
+    #[serde(with = "nullable::shorts")]
     pub a_bar_abs: Vec<f64>,
-    #[serde(deserialize_with = "nullable::many")]
+    #[serde(with = "nullable::shorts")]
     pub b_bar_over_delta_abs: Vec<f64>,
 }
 

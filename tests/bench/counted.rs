@@ -1,10 +1,11 @@
 //! Promise: shapes are read as they are written, dates are those of the calendar, and costs are what a formula asks for.
 
-use holdfast::bench::{Preset, cost, now, problems, sizes};
+use holdfast::bench::{Preset, cost, problems, sizes};
 use holdfast::method::Method;
 use holdfast::operation::Operation;
 use holdfast::problem::{InputType, Shape, Weights};
 use holdfast::results::bench::{Cost, Peaks, Work};
+use holdfast::results::date::now;
 
 #[test]
 fn a_shape_is_read_in_the_order_of_its_sizes() {
@@ -36,7 +37,7 @@ fn a_date_is_that_of_the_calendar() {
         (1_735_689_599, "2024-12-31T23:59:59Z"),
         (4_107_542_400, "2100-03-01T00:00:00Z"),
     ] {
-        assert_eq!(holdfast::bench::date::text(seconds), text);
+        assert_eq!(holdfast::results::date::text(seconds), text);
     }
     assert!(now().as_str() > "2025");
 }

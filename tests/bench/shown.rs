@@ -102,9 +102,9 @@ fn numbers_of_any_size_are_drawn() {
     console::render(&results, None, false);
 }
 
-/// The README's table is that of the benchmark that was recorded on the GPU, where there is one.
+/// The guide's table is that of the benchmark that was recorded on the GPU, where there is one.
 #[test]
-fn the_table_is_made_of_medians_and_the_readme_has_the_recorded_one() {
+fn the_table_is_made_of_medians_and_the_guide_has_the_recorded_one() {
     let results = results();
     let table = bench::table(&results);
     let lines: Vec<&str> = table.lines().collect();
@@ -127,7 +127,9 @@ fn the_table_is_made_of_medians_and_the_readme_has_the_recorded_one() {
     assert!(table.contains("forward, real, f32, b1 d3 n2 l9, fast tier |"), "{table}");
     assert!(table.lines().all(|line| line.matches('|').count() == 26), "{table}");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for (file, page) in [("bench.json", "README.md"), ("bench-tiers.json", "reports/h200/README.md")] {
+    for (file, page) in
+        [("bench.json", "src/guide/benchmarks.md"), ("bench-tiers.json", "reports/h200/README.md")]
+    {
         let recorded = root.join("reports/h200").join(file);
         if recorded.exists() {
             let table = bench::table(&holdfast::report::json::read(&recorded).expect("a benchmark"));

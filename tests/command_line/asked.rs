@@ -54,7 +54,7 @@ fn json_on_standard_output_is_nothing_but_json() {
         }
         let output = holdfast_in(home.path(), args);
         let json: Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
-        assert_eq!(json["schema"], 2);
+        assert_eq!(json["schema"], 3);
         assert!(text(&output.stderr).contains("holdfast "), "{}", text(&output.stderr));
         assert!(!home.path().join("-").exists());
     }

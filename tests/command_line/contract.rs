@@ -22,7 +22,7 @@ fn verified(args: &[&str]) -> (Output, Value) {
 fn verify_passes_with_status_0_and_every_field_of_the_contract() {
     let (output, json) = verified(&["--regime", "n1", "--weights", "real", "--seed", "5"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    assert_eq!(json["schema"], 2);
+    assert_eq!(json["schema"], 3);
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(json["seed"], 5);
     assert_eq!(json["backend"], "cpu");

@@ -106,8 +106,7 @@ fn sweeps_are_merged_as_runs_are() {
     hold(home.path(), &sweep);
     let certificate = fs::read_to_string(home.path().join("merged/functions.json")).expect("a certificate");
     assert!(
-        certificate.contains("\"function\": \"rk4-h-by-a\"")
-            && !certificate.contains("\"function\": \"exp\"")
+        certificate.contains("\"function\":\"rk4-h-by-a\"") && !certificate.contains("\"function\":\"exp\"")
     );
     let of_verify = run(home.path(), &["--partition", "2/2", "--out", "parts"]);
     assert_eq!(of_verify.status.code(), Some(2));

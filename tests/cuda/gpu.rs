@@ -100,7 +100,7 @@ fn the_judge_on_the_gpu_says_what_the_one_on_the_cpu_says() {
         let on_cpu = check::check("run", "run", &recording, &options, &|| ()).expect("judged");
         let on_gpu = check::check_with(Some(&mut judge), ("run", "run"), &recording, &options, &|| ());
         let on_gpu = on_gpu.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let text = |checked: &check::Checked| serde_json::to_string(&checked.cases).expect("JSON");
+        let text = |checked: &check::Checked| format!("{:?}", checked.cases);
         assert_eq!(text(&on_gpu), text(&on_cpu), "{}", path.display());
         assert!(on_gpu.note.why.contains("cross-checked"), "{}", on_gpu.note.why);
         files += 1;

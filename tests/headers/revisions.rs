@@ -163,7 +163,7 @@ fn the_command_has_a_narrow_table_json_and_the_exit_statuses() {
     let read = || -> serde_json::Value {
         serde_json::from_str(&std::fs::read_to_string(file.path()).expect("results")).expect("JSON")
     };
-    assert_eq!((&read()["schema"], &read()["comparisons"][0]["change"]), (&2.into(), &"closer".into()));
+    assert_eq!((&read()["schema"], &read()["comparisons"][0]["change"]), (&3.into(), &"closer".into()));
     assert_eq!(read()["comparisons"][1]["b"], "variable");
     assert_eq!(read()["old"]["path"], "foh-exact-zoh.cuh");
     let worse = run(&args("accurate.cuh", "foh-exact-zoh.cuh"));

@@ -45,3 +45,14 @@ def test_every_public_name_says_what_it_is(thing):
     for member, value in vars(thing).items() if inspect.isclass(thing) else ():
         if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
             assert inspect.getdoc(value), f"{thing.__name__}.{member}"
+
+
+def test_the_readme_shows_what_is_said():
+    pytest.importorskip("torch", reason="unmeasured: the README's function is one of PyTorch")
+    readme = (PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
+    code, shown = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", readme, re.S)[0]
+    with pytest.raises(AssertionError) as raised:
+        exec(compile(code, "README.md", "exec"), {})
+    said = iter(str(raised.value).splitlines())
+    for line in shown.splitlines():
+        assert line == "..." or line in said, line

@@ -44,13 +44,13 @@ def test_the_worst_element_is_the_one_that_was_made_so(passing):
 
 def test_dictionary_and_json_are_the_machine_output(failing):
     data = failing.to_dict()
-    assert data == json.loads(failing.json()) and data["schema"] == 2
+    assert data == json.loads(failing.json()) and data["schema"] == 3
     assert data["cases"][0]["diagnosis"][0]["name"] == failing.diagnosis[0].name == "runs-as-zoh-exact"
     again = holdfast.Report.from_json(failing.json())
     assert str(again) == str(failing) and again.worst == failing.worst
     with pytest.raises(ValueError):
         holdfast.Report.from_json("{}")
-    with pytest.raises(ValueError, match="has schema 99, expected 1 to 2"):
+    with pytest.raises(ValueError, match="has schema 99, expected 1 to 3"):
         holdfast.Report.from_json(json.dumps({**data, "schema": 99}))
 
 

@@ -89,7 +89,7 @@ fn foh_computed_as_exact_zoh_fails_with_status_1_and_the_contract_s_fields() {
     assert!(Path::new(&report).join("index.html").is_file());
     let json = std::fs::read_to_string(file).expect("results");
     let json: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!((&json["schema"], &json["backend"]), (&Value::from(2), &Value::from("recorded")));
+    assert_eq!((&json["schema"], &json["backend"]), (&Value::from(3), &Value::from("recorded")));
     assert!(json["device"].as_str().expect("a text").contains("planted bug"), "{}", json["device"]);
     let verdicts: Vec<_> = json["cases"].as_array().expect("a list").iter().map(|c| &c["verdict"]).collect();
     assert_eq!(verdicts, ["pass", "fail"]);

@@ -97,6 +97,60 @@ fn runs_of_the_first_schema_are_still_compared() {
     assert!(change.verdicts.is_empty() && change.errors.is_empty() && change.gone.is_empty(), "{change:?}");
 }
 
+/// Files of schema 2 have all of the tensors that pass, and names for the numbers of points.
+#[test]
+fn runs_of_the_second_schema_are_still_compared() {
+    let new = fixture::passing();
+    let mut value = serde_json::to_value(&new).expect("JSON");
+    value["schema"] = 2.into();
+    let names = ["z_re", "z_im", "a_bar_ulp", "b_bar_ulp", "a_bar_allowed", "b_bar_allowed"];
+    for sweep in value["coefficients"].as_array_mut().expect("a list") {
+        for point in sweep["points"].as_array_mut().expect("a list") {
+            let numbers = point.as_array().expect("six numbers").clone();
+            *point = names.iter().map(|name| (*name).to_owned()).zip(numbers).collect();
+        }
+    }
+    for (case, of) in value["cases"].as_array_mut().expect("a list").iter_mut().zip(&new.cases) {
+        let whole = of.worst.as_ref().expect("measured");
+        case["tensors"]["out"]["worst"] = serde_json::to_value(whole).expect("JSON");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("old.json");
+    fs::write(&file, value.to_string()).expect("written");
+    let old = json::read(&file).expect("an earlier version's results");
+    // Points are written with four digits.
+    let first = |results: &Results| results.coefficients[0].points[3].b_bar_ulp;
+    assert!((first(&old) / first(&new) - 1.0).abs() < 5e-4);
+    let change = compare(&old, &new).expect("of one seed");
+    assert!(change.verdicts.is_empty() && change.errors.is_empty() && change.gone.is_empty(), "{change:?}");
+}
+
+/// A tensor that passes has its share in a file, one that fails has everything.
+#[test]
+fn what_is_written_can_be_read_and_compared() {
+    let results = fixture::spoil(fixture::small());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    json::write(&results, &file).expect("written");
+    let read = json::read(&file).expect("read");
+    for (was, is) in results.cases.iter().zip(&read.cases) {
+        for (name, was, is) in was.tensors.zip(&is.tensors) {
+            let [old, new] = [was, is].map(|tensor| tensor.worst.as_ref().expect("measured"));
+            let alike = (old.share / new.share - 1.0).abs() < 1e-5 || !old.share.is_finite();
+            assert!(alike && was.verdict == is.verdict && was.judged == is.judged, "{name}");
+            let fails = was.verdict == Verdict::Fail;
+            assert_eq!((new.got_hex == old.got_hex, is.diagnosis == was.diagnosis), (fails, true), "{name}");
+        }
+    }
+    assert_eq!(json::to_string(&read).expect("JSON"), json::to_string(&results).expect("JSON"));
+    let change = compare(&read, &results).expect("of one seed");
+    assert!(change.verdicts.is_empty() && change.errors.is_empty(), "{change:?}");
+    // A line for each case, and its number of lines for all else.
+    let text = fs::read_to_string(&file).expect("readable");
+    let lines = text.lines().filter(|line| line.starts_with("    {\"id\":\""));
+    assert_eq!(lines.count(), results.cases.len());
+}
+
 /// Files of earlier versions tell no tensors of pairs and sequences: they have those of outputs.
 #[test]
 fn runs_without_pairs_of_gradients_are_still_compared() {
@@ -383,10 +437,10 @@ fn files(change: impl FnOnce(String) -> String) -> (tempfile::TempDir, PathBuf, 
 #[rstest]
 #[case::truncated(|t: String| t[..t.len() / 2].to_owned(), "ends in the middle")]
 #[case::empty(|_: String| String::new(), "ends in the middle")]
-#[case::schema(|t: String| t.replacen("\"schema\": 2", "\"schema\": 3", 1), "has schema 3, expected 1 to 2")]
+#[case::schema(|t: String| t.replacen("\"schema\": 3", "\"schema\": 4", 1), "has schema 4, expected 1 to 3")]
 #[case::no_json(|_: String| "<html>".to_owned(), "is no JSON")]
 #[case::other_json(|_: String| "[1, 2]".to_owned(), "no field `schema`")]
-#[case::cases_of_something_else(|_: String| "{\"schema\": 2, \"cases\": 7}".to_owned(), "none of holdfast's results")]
+#[case::cases_of_something_else(|_: String| "{\"schema\": 3, \"cases\": 7}".to_owned(), "none of holdfast's results")]
 #[case::seed(|t: String| t.replacen("\"seed\": 20260101", "\"seed\": 7", 1), "seeds 20260101 and 7")]
 fn files_that_cannot_be_compared_have_status_2(#[case] change: fn(String) -> String, #[case] says: &str) {
     let (_home, good, other) = files(change);
@@ -446,7 +500,7 @@ fn a_broken_kernel_is_a_regression_of_its_method() {
     let lifted = worse.iter().filter(|change| id(change).ends_with("/lifted")).count();
     let invariants = worse.iter().filter(|change| id(change).starts_with("invariant/")).count();
     assert_eq!((worse.len() - lifted - invariants, lifted), (8, 8), "{text}");
-    assert_eq!((&json["schema"], &json["regressed"]), (&2.into(), &true.into()));
+    assert_eq!((&json["schema"], &json["regressed"]), (&3.into(), &true.into()));
     assert_eq!(json["verdicts"][0]["new"]["method"], "rk4");
     assert_eq!(holdfast(&["compare", path(&bad), path(&good)]).status.code(), Some(0));
 }

@@ -6,7 +6,9 @@ use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::report::{console, grid, html, invariants, json, markdown, plots, summary};
-use holdfast::results::{ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict};
+use holdfast::results::{
+    CoefficientResult, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
+};
 
 use crate::fixture;
 
@@ -46,12 +48,60 @@ fn the_page_shows_every_case_and_every_anchor_leads_somewhere() {
         for link in named("href=\"#") {
             assert!(ids.contains(link), "{name}: #{link}");
         }
-        for section in
-            ["verdict", "ran", "methods", "failures", "matrix", "coefficients", "pairwise", "plots"]
-        {
+        for section in ["verdict", "ran", "failures"] {
             assert!(page.contains(&format!("id=\"{section}\"")), "{name}: {section}");
         }
+        for section in ["methods", "worst", "matrix", "coefficients", "pairwise", "plots", "cases"] {
+            assert_eq!(page.contains(&format!("id=\"{section}\"")), name != "empty", "{name}: {section}");
+        }
     }
+}
+
+/// As a recording has it: one case, of one weight type.
+#[test]
+fn what_did_not_run_is_not_shown() {
+    let mut results = fixture::empty();
+    results.cases = fixture::small().cases;
+    results.cases.truncate(1);
+    let page = page(&results);
+    let unseen =
+        ["coefficient sweep", "invariant", "pairs of methods", "complex weights", "in double", "No case"];
+    let said = page.split("id=\"formulas\"").next().unwrap();
+    for text in unseen {
+        assert!(!said.contains(text), "{text}");
+    }
+    let line = between(&page, "<tr id=\"method-zoh\">", "</tr>");
+    assert_eq!(line.matches("<td").count(), 4, "{line}");
+    let markdown = markdown::page(&results).unwrap();
+    assert!(!markdown.contains("sweep") && !markdown.contains("Pairwise"), "{markdown}");
+}
+
+#[test]
+fn the_page_says_when_it_was_begun_how_long_it_took_and_of_which_revision() {
+    let mut results = fixture::small();
+    assert!(!page(&results).contains("<dt>begun</dt>"));
+    (results.created, results.took) = ("2026-11-28T09:30:00Z".to_owned(), Some(42.3));
+    results.revision = "fddeefd-dirty".to_owned();
+    let page = page(&results);
+    assert!(page.contains("<dt>begun</dt><dd>2026-11-28T09:30:00Z, in 42 s</dd>"));
+    assert!(page.contains("<dd>0.1.0, revision <code>fddeefd-dirty</code></dd>"));
+    let said = "Begun 2026-11-28T09:30:00Z, in 42 s, holdfast's revision `fddeefd-dirty`. Backend cpu";
+    assert!(markdown::page(&results).unwrap().contains(said));
+}
+
+#[test]
+fn a_methods_line_has_the_worst_of_its_cases_and_sweeps() {
+    let mut results = fixture::small();
+    let of_zoh =
+        |sweep: &&mut CoefficientResult| sweep.method == Method::Zoh && sweep.weights == Weights::Real;
+    let sweep = results.coefficients.iter_mut().find(of_zoh).unwrap();
+    sweep.worst_b_bar.as_mut().unwrap().ratio = 0.998;
+    (sweep.points[7].b_bar_ulp, sweep.points[7].b_bar_allowed) = (153_409.0, 2.5e6);
+    let line = between(&page(&results), "<tr id=\"method-zoh\">", "</tr>").to_owned();
+    assert!(line.contains("<a href=\"#sweep-real-axis-real\">1.00</a>"), "{line}");
+    assert!(line.contains("<td>B̄ real axis</td>"), "{line}");
+    // Many ulp that pass are told with what they may be.
+    assert!(line.contains("B̄ 153409 of 2.5e6"), "{line}");
 }
 
 #[test]
@@ -79,7 +129,9 @@ fn each_method_leads_to_its_worst_element_passing_or_not() {
             for weights in Weights::ALL {
                 let anchor = format!("worst-{method}-{weights}");
                 let line = between(&page, &format!("<tr id=\"method-{method}\">"), "</tr>");
-                assert!(line.contains(&format!("href=\"#{anchor}\"")), "{anchor}: {line}");
+                // To its own sweep where that is worse.
+                let places = [&*anchor, "sweep-", "fail-"].map(|place| format!("href=\"#{place}"));
+                assert!(places.iter().any(|place| line.contains(place)), "{anchor}: {line}");
                 let card = between(&page, &format!("id=\"{anchor}\">"), "</article>");
                 // A kernel that faulted has no element to show, but a reason.
                 let faulted = card.contains("kernel fault: barrier");
@@ -298,7 +350,8 @@ fn failing_pairs_are_explained_with_the_command_that_reruns_them() {
     let problem = &results.pairwise.iter().find(|m| m.source != "truth").unwrap();
     assert!(
         table.contains(
-            "zoh / foh</th><td><code>out</code></td><td>they differ, but not by what the truth says</td>"
+            "zoh / foh</th><td><code>out</code></td><td class=\"what\">they differ, but not by what the truth says</td>\
+             <td class=\"num\">4e4</td>"
         ),
         "{table}"
     );
@@ -316,7 +369,10 @@ fn failing_pairs_of_gradients_are_explained_like_those_of_outputs() {
     let page = page(&results);
     let table = between(&page, "id=\"fail-pairs\"", "</details>");
     assert!(table.contains("<b>1 pair of methods</b> is not"), "{table}");
-    assert!(table.contains("zoh / foh</th><td><code>grad.A</code></td><td>they differ, but"), "{table}");
+    assert!(
+        table.contains("zoh / foh</th><td><code>grad.A</code></td><td class=\"what\">they differ, but"),
+        "{table}"
+    );
     let shown = between(&page, "<details id=\"pair-1\" open>", "</details>");
     assert!(shown.contains("<b>grad.A</b>") && shown.contains("worst at grad.A[1, 2, 99]"), "{shown}");
     assert!(shown.contains("--method zoh --method foh") && shown.contains("--pass backward"), "{shown}");
@@ -503,7 +559,7 @@ fn every_broken_method_is_among_the_explained_failures() {
 fn json_holds_every_case_and_no_bare_nan() {
     let results = fixture::spoil(fixture::small());
     let value: serde_json::Value = serde_json::from_str(&json::to_string(&results).unwrap()).unwrap();
-    assert_eq!(value["schema"], 2);
+    assert_eq!(value["schema"], 3);
     assert_eq!(value["cases"][0]["tensors"]["last_state"]["verdict"], "pass");
     assert_eq!(value["cases"].as_array().unwrap().len(), results.cases.len());
     let nan = value["cases"].as_array().unwrap().iter().find(|c| c["worst"]["got"].is_null());

@@ -10,7 +10,7 @@ pub const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.env_remove("VIM_USE_CUDA_KERNEL").env_remove("NO_COLOR").env("COLUMNS", "100");
-    command.env_remove("GITHUB_STEP_SUMMARY").env("HOLDFAST_CACHE_DIR", CACHE);
+    command.env_remove("GITHUB_STEP_SUMMARY").env("HOLDFAST_CACHE_DIR", CACHE).env("SOURCE_DATE_EPOCH", "0");
     command
 }
 

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::{Weights, sweep};
-use holdfast::report::console;
+use holdfast::report::{console, json};
 use holdfast::results::{Results, Verdict};
 use holdfast::verify::Request;
 
@@ -128,6 +128,12 @@ fn every_verdict_of_the_default_run_passes() {
     assert!(
         results.pairs.agree > 1000 && results.coefficients.len() == sweep::all().len() * Method::ALL.len()
     );
+}
+
+#[test]
+fn the_machine_output_of_the_default_run_can_be_kept_and_sent() {
+    let size = json::to_string(results()).expect("JSON").len();
+    assert!(size < 15_000_000, "{size} bytes");
 }
 
 #[test]

@@ -295,10 +295,8 @@ impl Args {
             repeats: wanted.repeats,
             skip: &skip,
         };
-        let created = crate::bench::now();
         Results {
             checks: checks.run(),
-            created,
             kernel_source: crate::kernel::production_hash().to_owned(),
             ..Results::empty(1, &names.join(","), devices.join("; "), command)
         }
@@ -344,15 +342,18 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let wanted = args.wanted(&runners);
     if args.checks {
         let begun = std::time::Instant::now();
-        let results = args.check(&wanted, &runners);
-        return output::finish(&results, &output, args.out.as_deref(), "", begun.elapsed(), show);
+        let mut results = args.check(&wanted, &runners);
+        let took = begun.elapsed();
+        output::stamp(&mut results, Some(took));
+        return output::finish(&results, &output, args.out.as_deref(), "", took, show);
     }
     let plan = Plan::new(&wanted, runners);
     if let (Some(part), Some(folder)) = (args.partition, &args.out) {
         return partition::run(&plan, (part, folder), ("timings", |_: &Results| String::new()), show);
     }
     let bar = Progress::new(plan.units().len(), "timings", show);
-    let results = plan.run(&|| bar.advance());
+    let mut results = plan.run(&|| bar.advance());
     let took = bar.finish();
+    output::stamp(&mut results, Some(took));
     output::finish(&results, &output, args.out.as_deref(), "", took, show)
 }

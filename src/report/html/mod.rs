@@ -63,6 +63,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         pair_totals => pairs::totals(results).iter().map(pairs::Totals::view).collect::<Vec<_>>(),
         failing_pair_count => results.pairs.failing() + results.gradient_pairs.failing(),
         method_lines => view::methods(results, &anchors),
+        weights => value(view::weights(results)),
+        passing => view::judged(results),
         more_failures => failures.len().saturating_sub(EXPLAINED),
         failures => view::failures(results, &explained, &anchors),
         unexplained => text::unexplained(results),

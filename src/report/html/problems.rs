@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use super::view::Tag;
 use crate::formula::Form;
 use crate::report::pairs::{self, PairedProblem};
-use crate::report::{groups, template, text};
+use crate::report::{grid, groups, template, text};
 use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
 use crate::tensor::ComputedName;
 
@@ -15,20 +15,21 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
     let key = |(i, pair): &(usize, &Pair)| (problems[*i].tensor, pair.left, pair.right, pair.status);
     let found = groups::by_key(failing, key);
     let view = |(_, places): (_, Vec<(usize, &Pair)>)| {
-        let (place, pair) = places[0];
-        let first = &problems[place];
-        let truth = first.truth.and_then(|truth| pairs::entry(truth, pair.left, pair.right));
+        let size = |pair: &Pair| grid::severity(pair.ratio);
+        // Of equals the first.
+        let worst = places.iter().rev().max_by(|a, b| size(a.1).total_cmp(&size(b.1)));
+        let &(place, pair) = worst.unwrap_or(&places[0]);
+        let problem = &problems[place];
         context! {
-            tensor => first.tensor.name(),
+            tensor => problem.tensor.name(),
             left => pair.left.name(),
             right => pair.right.name(),
             what => pair.status.what(),
             problems => places.len(),
-            // The first of those problems, and its place on the page.
-            problem => first.problem,
+            // The worst of those problems, and its place on the page.
+            problem => problem.problem,
             href => format!("pair-{}", place + 1),
-            truth => truth.map_or(text::UNMEASURED.to_owned(), |t| text::number(t.rel_l2, 3)),
-            kernel => text::number(pair.rel_l2, 3),
+            by => text::share(pair.ratio),
         }
     };
     found.into_iter().map(view).collect()

@@ -28,29 +28,63 @@ impl From<Tag> for Value {
     }
 }
 
+/// The weight types that anything was judged of.
+pub fn weights(results: &Results) -> Vec<Weights> {
+    let mut all = Weights::ALL.to_vec();
+    all.retain(|weights| {
+        results.cases.iter().any(|case| case.weights == *weights)
+            || results.coefficients.iter().any(|sweep| sweep.weights == *weights)
+    });
+    all
+}
+
 /// One line per method.
 pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
     let view = |line: summary::MethodLine| {
-        // Per weight type: the worst case, its regime, and the worst sweep.
-        let worst = [0, 1].map(|i| {
-            let (case, weights) = (line.worst_case[i], Weights::ALL[i]);
-            let href = format!("#{}", worst_anchor(line.method, weights));
-            let case_tag = case.map(|case| Tag { href, ..case_tag(case, anchors) });
-            context! {
-                case => case_tag.unwrap_or_default(),
-                regime => case.map_or("", |case| &case.regime),
-                sweep => line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
-            }
-        });
+        // Per weight type: what is worst, where it is, and the worst sweep.
+        let worst = |weights: &Weights| {
+            let i = *weights as usize;
+            let (share, place) = match line.worst(i) {
+                Some((summary::Worst::Case(case), _)) => {
+                    let href = format!("#{}", worst_anchor(line.method, *weights));
+                    (Tag { href, ..case_tag(case, anchors) }, case.regime.clone())
+                }
+                Some((summary::Worst::Sweep(sweep, coefficient), share)) => {
+                    let explained = anchors.link(Failure::Sweep(sweep));
+                    let row = || format!("#{}", sweep_anchor(&sweep.sweep, *weights));
+                    let href = if explained.is_empty() { row() } else { explained };
+                    let (text, class) =
+                        (text::outcome(sweep.verdict, share), sweep.verdict.name().to_owned());
+                    let place = format!("{} {}", coefficient.name(), sweep.sweep);
+                    (Tag { text, class, href, ..Tag::default() }, place)
+                }
+                None => Default::default(),
+            };
+            let sweep = line.worst_sweep[i].map_or_else(Tag::default, sweep_tag);
+            context! { share, place, sweep }
+        };
+        let worst: Vec<_> = weights(results).iter().map(worst).collect();
         let (text, class) = (text::verdict(line.verdict), line.verdict.name().to_owned());
         context! {
             name => line.method.name(),
             verdict => Tag { text, class, ..Tag::default() },
-            passing => [line.cases, line.sweeps, line.invariants].map(passing),
+            cases => passing(line.cases),
+            sweeps => passing(line.sweeps),
+            invariants => passing(line.invariants),
             worst,
         }
     };
     summary::methods(results).into_iter().map(view).collect()
+}
+
+/// The counts in a method's line, by name.
+pub fn judged(results: &Results) -> Vec<&'static str> {
+    let all = [
+        ("cases", results.cases.is_empty()),
+        ("sweeps", results.coefficients.is_empty()),
+        ("invariants", results.invariants.is_empty()),
+    ];
+    all.into_iter().filter(|(_, none)| !none).map(|(name, _)| name).collect()
 }
 
 /// `43 of 44`, and how many of them were not measured; nothing where none was asked for.
@@ -62,14 +96,14 @@ fn passing(totals: summary::Totals) -> String {
     }
 }
 
-/// The worst errors of Ā and B̄.
+/// The largest errors of Ā and B̄, each with what it may be there.
 fn sweep_tag(sweep: &CoefficientResult) -> Tag {
     let parts = Coefficient::ALL.map(|c| {
-        let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
-        format!("{} {ulp}", c.name())
+        let of = |point| [c.error(point), c.allowed(point)].map(|ulp| text::number(ulp, 2)).join(" of ");
+        format!("{} {}", c.name(), c.largest(sweep).map_or(text::UNMEASURED.to_owned(), of))
     });
     let class = sweep.verdict.name().to_owned();
-    Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
+    Tag { text: parts.join(",\n"), class, title: sweep.sweep.clone(), ..Tag::default() }
 }
 
 /// Where the worst element of a method with one weight type is shown.
@@ -102,11 +136,12 @@ pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 element => case.worst.as_ref().map(element),
                 ulp => most_ulp.max_ulp,
                 ulp_case => &most_ulp.id,
+                ulp_share => text::outcome(most_ulp.verdict, grid::share(most_ulp)),
                 ulp_href => anchors.case(&most_ulp.id).unwrap_or_default(),
                 coefficients => line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
                 coefficient_unit => match weights {
-                    Weights::Real => "f32 ulp",
-                    Weights::Complex => "· 2⁻²⁴ of the modulus",
+                    Weights::Real => "f32 ulp allowed",
+                    Weights::Complex => "· 2⁻²⁴ of the modulus allowed",
                 },
             });
         }
@@ -244,7 +279,8 @@ pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 let Some(found) = result else { return Tag::default() };
                 let worst = coefficient.worst(found);
                 let title = worst.map_or(found.reason.clone(), |w| {
-                    format!("{} ulp at {}", text::number(w.ulp, 3), w.inputs.join(", "))
+                    let (ulp, share) = (text::number(w.ulp, 3), text::share(w.ratio));
+                    format!("{ulp} ulp, {share} of what is allowed there, at {}", w.inputs.join(", "))
                 });
                 let class = class(coefficient.verdict(found), worst.map(|w| w.share));
                 Tag {

@@ -12,13 +12,13 @@ mod canvas;
 mod coefficients;
 pub mod compact;
 mod functions;
-mod gradients;
 mod lines;
 mod methods;
 pub mod night;
 mod outputs;
 mod pairwise;
 pub mod palette;
+mod sequences;
 
 use canvas::{Anchor, Canvas};
 
@@ -130,8 +130,8 @@ pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
         outputs::shares,
         outputs::gradients,
         outputs::histogram,
-        outputs::sequence,
-        gradients::sequence,
+        sequences::outputs,
+        sequences::gradients,
         coefficients::against_z,
     ];
     let mut sheets: Vec<Sheet> = of_weights.into_iter().flat_map(both).collect();

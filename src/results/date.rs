@@ -1,10 +1,16 @@
 //! The date, without a calendar library.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The time in UTC, as 2026-11-23T16:40:00Z.
 pub fn now() -> String {
-    text(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+    before(Duration::ZERO)
+}
+
+/// The time so long ago.
+pub fn before(now: Duration) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    text(since.saturating_sub(now).as_secs())
 }
 
 /// Seconds since 1970, written so.

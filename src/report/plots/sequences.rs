@@ -1,4 +1,4 @@
-//! The errors of a kernel's gradients along the sequence.
+//! The errors of a kernel's outputs and gradients along the sequence, as shares of their bounds.
 
 use super::Sheet;
 use super::axis::{Axis, Panel};
@@ -13,26 +13,44 @@ use crate::tensor::ComputedName;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 790.0;
 const TOP: f64 = 66.0;
-/// From a row of panels to the next one.
+/// From a row of panels to the next one, where there are several.
 const ROW: f64 = 92.0;
+/// All rows together, at least.
+const ROWS: f64 = 180.0;
 const GAP: f64 = 11.0;
 
-/// The share of its bound that each gradient's error uses along the sequence: a row of panels per gradient, a column per method.
-pub fn sequence(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
-    let of_weights =
-        |s: &&ErrorSequence| s.weights == weights && s.tensor.gradient().is_some() && !s.position.is_empty();
-    let sequences: Vec<_> = results.errors.sequences.iter().filter(of_weights).collect();
-    let first = sequences.first()?;
-    let problem = first.case.strip_suffix(&format!("/{}{BACKWARD}", first.method)).unwrap_or(&first.case);
-    let mut rows = groups::by_key(sequences, |s| s.tensor);
-    rows.sort_by_key(|(tensor, _)| *tensor);
-    let title = format!("Gradient error along the sequence, {weights} weights");
-    let height = TOP + rows.len() as f64 * ROW + 34.0;
-    let draw = move |canvas: &Canvas| draw_rows(canvas, &rows);
-    Some(Sheet::new("gradient-sequence", weights, title, height, draw).about(&text::fit(problem, 100)))
+/// The share of its bound that the error of the outputs uses along the sequence: a column of panels per method.
+pub fn outputs(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    sheet(results, weights, "sequence", "Output", |tensor| tensor.output().is_some())
 }
 
-fn draw_rows(canvas: &Canvas, rows: &[(ComputedName, Vec<&ErrorSequence>)]) {
+/// The same of gradients: a row of panels for each.
+pub fn gradients(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    sheet(results, weights, "gradient-sequence", "Gradient", |tensor| tensor.gradient().is_some())
+}
+
+fn sheet<'a>(
+    results: &'a Results,
+    weights: Weights,
+    kind: &'static str,
+    of: &str,
+    wanted: fn(ComputedName) -> bool,
+) -> Option<Sheet<'a>> {
+    let is_wanted = |s: &&ErrorSequence| s.weights == weights && wanted(s.tensor) && !s.position.is_empty();
+    let sequences: Vec<_> = results.errors.sequences.iter().filter(is_wanted).collect();
+    let first = sequences.first()?;
+    let case = first.case.strip_suffix(BACKWARD).unwrap_or(&first.case);
+    let problem = case.strip_suffix(&format!("/{}", first.method)).unwrap_or(case);
+    let mut rows = groups::by_key(sequences, |s| s.tensor);
+    rows.sort_by_key(|(tensor, _)| *tensor);
+    let title = format!("{of} error along the sequence as a share of its bound, {weights} weights");
+    let row = ROW.max(ROWS / rows.len() as f64);
+    let height = TOP + rows.len() as f64 * row + 34.0;
+    let draw = move |canvas: &Canvas| draw_rows(canvas, &rows, row);
+    Some(Sheet::new(kind, weights, title, height, draw).about(&text::fit(problem, 100)))
+}
+
+fn draw_rows(canvas: &Canvas, rows: &[(ComputedName, Vec<&ErrorSequence>)], row: f64) {
     let all = || rows.iter().flat_map(|(_, sequences)| sequences);
     let used = |method: &Method| all().any(|s| s.method == *method);
     let methods: Vec<Method> = Method::ALL.into_iter().filter(used).collect();
@@ -43,7 +61,7 @@ fn draw_rows(canvas: &Canvas, rows: &[(ComputedName, Vec<&ErrorSequence>)]) {
     canvas.entry("the bound derived for each element", (LEFT + 40.0, 36.0));
     let step = (RIGHT - LEFT + GAP) / methods.len() as f64;
     for (i, (tensor, sequences)) in rows.iter().enumerate() {
-        let (top, bottom) = (TOP + i as f64 * ROW, TOP + (i + 1) as f64 * ROW - GAP);
+        let (top, bottom) = (TOP + i as f64 * row, TOP + (i + 1) as f64 * row - GAP);
         canvas.upright(tensor.name(), (16.0, (top + bottom) / 2.0));
         for (column, method) in methods.iter().enumerate() {
             let left = LEFT + column as f64 * step;
@@ -61,7 +79,7 @@ fn draw_rows(canvas: &Canvas, rows: &[(ComputedName, Vec<&ErrorSequence>)]) {
             }
         }
     }
-    let bottom = TOP + rows.len() as f64 * ROW + 20.0;
+    let bottom = TOP + rows.len() as f64 * row + 20.0;
     canvas.label(
         "position l in the sequence (each panel: error / bound, no unit)",
         ((LEFT + RIGHT) / 2.0, bottom),
