@@ -9,6 +9,7 @@ use crate::check::outputs::NotAlike;
 use crate::problem::recorded::RecordError;
 use crate::report::console::Detail;
 use crate::report::{self, json};
+use crate::results::bench_compare::SLOWER;
 use crate::results::compare::{self, Incomparable};
 use crate::tensor_file::shown;
 
@@ -89,7 +90,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let read = |path: &Path| json::read(path).map_err(Error::from);
     let (old, new) = (read(&args.old)?, read(&args.new)?);
     if !old.bench.is_empty() && !new.bench.is_empty() {
-        return bench::compare::results([&old, &new], bench::SLOWER, false, args.json.as_deref(), show);
+        return bench::compare::results([&old, &new], SLOWER, false, args.json.as_deref(), show);
     }
     let comparison = compare::compare(&old, &new).map_err(|source| Error::Incomparable {
         old: args.old.clone(),

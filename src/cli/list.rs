@@ -20,38 +20,58 @@ use crate::tensor::GradientName;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    holdfast list                 everything\n  \
+    holdfast list                 which lists there are\n  \
     holdfast list regimes         what `--regime` takes, and why each is hard\n  \
-    holdfast list faults          what a diagnosis can say")]
+    holdfast list faults          what a failure is compared with")]
 pub struct Args {
-    /// What to list [default: everything]
+    /// What to list [default: which lists there are]
     pub what: Option<What>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
-    /// The methods and their formulas
+    /// Methods and their formulas
     Methods,
-    /// The named regimes and sweeps of hard inputs
+    /// Regimes and sweeps of hard inputs
     Regimes,
-    /// The functions of one float that `holdfast sweep` judges
+    /// Functions of one float that `holdfast sweep` judges
     Functions,
-    /// What can run the kernels, here and elsewhere
+    /// Backends, which run the kernels, and whether they can here
     Backends,
-    /// The fault models that failures are compared with
+    /// Fault models: what a failure is compared with
     Faults,
-    /// The mistakes of benchmarks that `holdfast bench --checks` tries
+    /// Mistakes of benchmarks that `holdfast bench --checks` tries
     Checks,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
-    let parts = What::value_variants().iter().filter(|what| args.what.is_none_or(|asked| asked == **what));
-    let parts: Vec<String> = parts.map(|what| what.text()).collect();
-    Outcome::new(parts.join("\n"), PASSED)
+    Outcome::new(args.what.map_or_else(index, What::text), PASSED)
+}
+
+/// A line for each list.
+fn index() -> String {
+    let mut text = String::new();
+    for what in What::value_variants() {
+        let value = what.to_possible_value().expect("no list is hidden");
+        let about = value.get_help().map(|help| help.to_string().to_lowercase()).unwrap_or_default();
+        text += &row(value.get_name(), 9, &format!("{} {about}", what.count()));
+    }
+    text + "`holdfast list regimes` shows one of them, each name with what it stands for\n"
 }
 
 impl What {
+    fn count(self) -> usize {
+        match self {
+            What::Methods => Method::ALL.len(),
+            What::Regimes => regime::all().len() + sweep::all().len(),
+            What::Functions => ScalarFunction::ALL.len(),
+            What::Backends => Choice::ALL.len(),
+            What::Faults => catalogue::ALL.len() + gradient_catalogue::ALL.len(),
+            What::Checks => Check::ALL.len(),
+        }
+    }
+
     fn text(self) -> String {
         match self {
             What::Methods => methods(),

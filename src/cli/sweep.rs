@@ -64,10 +64,10 @@ impl Args {
     }
 }
 
-/// Longer than this functions at every f32 are only judged where they are named.
+/// The longest run at every f32 that needs no name.
 const UNNAMED_AT_MOST: Duration = Duration::from_secs(3600);
 
-/// Nobody may have meant a run of hours.
+/// A run of hours that nobody asked for by name.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "all {functions} functions at every f32 take about {took} on this CPU, expected a function's name \

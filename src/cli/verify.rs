@@ -45,7 +45,7 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     holdfast verify --tier accurate,fast --out /tmp/r     both tiers: reports in /tmp/r and /tmp/r-fast\n  \
     holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n  \
     holdfast verify --seed 1..200 --partition 3/8 --out d the third of eight shares of a large run\n\n\
-    A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.\n\n\
+    A filtered run writes a report only where --out names a directory. `holdfast list` says where every name is.\n\n\
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
     3 the requested backend cannot run here; 130 interrupted.")]
 pub struct Args {

@@ -37,9 +37,9 @@ const CROSS_CHECKED: usize = 8;
 /// And one of each function, x from 2 to 4, at one argument of so many: more than a launch has threads, so that each takes several.
 const CLOSELY: (usize, u32) = (256 + 128, 31);
 
-/// How long is measured at least what a CPU takes for a share of each range, by which all of them are estimated.
+/// The least time that an estimate for a CPU is made of: of a share of each range, which grows until it takes that long.
 const TIMED: Duration = Duration::from_millis(200);
-/// One range in so many is timed on a device, which takes as long for a few arguments of a range as for all.
+/// One range in so many is timed on a device, for which a few arguments of a range take as long as all.
 const TIMED_RANGES: usize = 61;
 
 /// The sweeps that were asked for.

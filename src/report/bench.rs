@@ -8,6 +8,7 @@ use super::template::value;
 use super::text;
 use crate::method::Method;
 use crate::results::bench::{Check, Machine, Scaling, Spread, Timed, scalings};
+use crate::results::bench_compare::SLOWER;
 use crate::results::{Results, Verdict};
 
 /// What the columns of a table are, of [`Row`]; the first one of operations is another.
@@ -50,15 +51,30 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// By how much the median may be off, as a share of it.
+/// By how much the median may be off, in percent of it; none of too few runs.
+fn percent_off(spread: &Spread) -> Option<f64> {
+    let [low, high] = spread.interval?;
+    Some(100.0 * (high - spread.median).max(spread.median - low) / spread.median)
+}
+
 fn off(spread: &Spread) -> String {
-    match spread.interval {
-        Some([low, high]) => {
-            let most = (high - spread.median).max(spread.median - low) / spread.median;
-            format!("{} %", text::number(100.0 * most, 2))
-        }
-        None => text::UNMEASURED.to_owned(),
-    }
+    percent_off(spread).map_or(text::UNMEASURED.to_owned(), |off| format!("{} %", text::number(off, 2)))
+}
+
+/// How many medians may be off by more than a comparison looks for, in a line; none where none is.
+pub fn uncertain(results: &Results) -> Option<String> {
+    let of = |timed: &'_ Timed| percent_off(timed.warm.as_ref()?).filter(|off| *off > SLOWER);
+    let all: Vec<(f64, &Timed)> =
+        results.bench.iter().filter_map(|timed| Some((of(timed)?, timed))).collect();
+    let (worst, timed) = all.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "UNCERTAIN {} of {} may be off by more than {SLOWER} %, {} by {} %: `--compare` finds little in them \
+         (hint: --seconds 10 --samples 501, while nothing else runs)",
+        all.len(),
+        text::count(results.bench.len(), "median"),
+        timed.id,
+        text::number(*worst, 3)
+    ))
 }
 
 fn percent(share: f64) -> String {
@@ -328,6 +344,13 @@ pub fn table(results: &Results) -> String {
         }
     }
     text
+}
+
+/// Whether these are timings, and nothing that passes or fails.
+pub fn is_timed_only(results: &Results) -> bool {
+    !results.bench.is_empty()
+        && results.checks.is_empty()
+        && results.bench.iter().all(|timed| timed.share.is_none())
 }
 
 /// Whether these are the results of a benchmark.

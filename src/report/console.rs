@@ -85,7 +85,7 @@ pub fn render_view(results: &Results, view: View) -> String {
     if detail != Detail::Quiet {
         parts.push(header(results));
         parts.extend(wrong(results));
-        parts.extend(explained(results, detail));
+        parts.extend(explained(results, detail, view.report.is_some()));
         parts.extend(verdict_tables(results));
         parts.extend(invariant_table(results));
         parts.extend(function_table(results));
@@ -125,6 +125,7 @@ fn bench_tables(results: &Results) -> Vec<String> {
         parts.push(format!("{}\n{}", group.title, lined(&group.columns, rows, 1, legend).trim_end()));
     }
     parts.extend(paragraph(bench::unmeasured(results)));
+    parts.extend(paragraph(bench::uncertain(results).into_iter().collect()));
     parts.extend(paragraph(bench::against(results)));
     parts.extend(paragraph(bench::scaling(results)));
     let check = |row: bench::CheckRow| {
@@ -156,7 +157,8 @@ fn counts(results: &Results) -> String {
         pairs::totals(results).into_iter().map(|totals| (totals.nouns, totals.of.agree, totals.of.all()));
     let run = counts.into_iter().chain(pairs).filter(|(_, _, all)| *all > 0);
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
-    let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
+    let verb = if bench::is_timed_only(results) { "taken" } else { "pass" };
+    let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} {verb}"));
     if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) }
 }
 
@@ -199,8 +201,8 @@ fn wrong(results: &Results) -> Option<String> {
     (!entries.is_empty()).then(|| format!("what is wrong\n{}", entries.join("\n")))
 }
 
-/// The failures, worst first; none when there are none.
-fn explained(results: &Results, detail: Detail) -> Option<String> {
+/// The failures, worst first; none when there are none. Those that are left out are in a report, where one is written.
+fn explained(results: &Results, detail: Detail, has_report: bool) -> Option<String> {
     let failures = failures::all(results);
     let most = detail.most(EXPLAINED);
     // Failures that are alike are explained once.
@@ -226,9 +228,9 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
     let mut parts: Vec<String> = distinct.iter().map(said).collect();
     if failures.len() > distinct.len() {
         let more = text::count(failures.len() - distinct.len(), "more failure");
-        parts.push(format!(
-            "and {more}: --verbose explains them all; or see the table below, the report, or --json"
-        ));
+        let elsewhere =
+            if has_report { "the table below or the report" } else { "the table below, or --json" };
+        parts.push(format!("and {more}: --verbose explains them all; or see {elsewhere}"));
     }
     if results.undiagnosed && !parts.is_empty() {
         parts.push(text::unexplained(results));

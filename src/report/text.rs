@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::bench;
 use crate::results::{Diagnosis, Results, Search, Verdict, Worst, Wrong};
 
 /// What is said of failures without a diagnosis.
@@ -119,7 +120,10 @@ pub fn verdict(verdict: Verdict) -> String {
 
 /// The run's verdict, and whether it is one on a sample only.
 pub fn run_verdict(results: &Results) -> String {
-    let of_all = verdict(results.verdict());
+    let of_all = match results.verdict() {
+        Verdict::Pass if bench::is_timed_only(results) => "TIMED".to_owned(),
+        other => verdict(other),
+    };
     if results.sampled { format!("{of_all} (sampled)") } else { of_all }
 }
 

@@ -5,6 +5,9 @@ use serde::Serialize;
 use super::Results;
 use super::bench::{Spread, Timed};
 
+/// By how many percent a timing may become slower, unless something else is asked for.
+pub const SLOWER: f64 = 10.0;
+
 /// How a timing became another one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {

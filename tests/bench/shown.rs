@@ -65,6 +65,26 @@ fn a_benchmark_is_shown_wherever_results_are() {
     assert!(junit::to_string(&results).expect("rendered").contains("warm-up/cpu"));
 }
 
+/// A median that may as well be twice as large passes nothing.
+#[test]
+fn timings_alone_are_no_verdict_and_uncertain_ones_are_called_so() {
+    let mut results = results();
+    results.checks.clear();
+    for spread in results.bench.iter_mut().filter_map(|timed| timed.warm.as_mut()) {
+        spread.interval = Some([spread.median; 2]);
+    }
+    let sure = console::render(&results, None, false);
+    assert!(sure.contains(": TIMED") && sure.contains("49/49 timings taken"), "{sure}");
+    assert!(!sure.contains("PASS") && !sure.contains("UNCERTAIN"), "{sure}");
+    let spread = results.bench[3].warm.as_mut().expect("timed");
+    spread.interval = Some([spread.median, 2.16 * spread.median]);
+    let text = console::render(&results, None, false);
+    let said =
+        format!("UNCERTAIN 1 of 49 medians may be off by more than 10 %, {} by 116 %", results.bench[3].id);
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line(&text).contains(&said), "{said} in {text}");
+}
+
 #[test]
 fn what_could_not_be_timed_is_shown_with_its_reason() {
     let mut results = results();

@@ -22,7 +22,7 @@ fn narrow(text: &str) {
     }
 }
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "verify",
     "sweep",
     "check",
@@ -35,6 +35,7 @@ const COMMANDS: [&str; 12] = [
     "doctor",
     "completions",
     "bench",
+    "golden",
 ];
 
 #[test]
@@ -69,8 +70,17 @@ fn every_command_that_help_lists_is_tested() {
 #[test]
 fn errors_in_usage_say_what_was_meant() {
     let results = "Cargo.toml"; // no JSON
-    let commands: [&[&str]; 57] = [
+    let commands: [&[&str]; 66] = [
         &["verfy"],
+        &["run.safetensors"],
+        &["mine.cuh"],
+        &["poly"],
+        &["verify", "runs/my run.safetensors"],
+        &["verify", "mine.cuh"],
+        &["verify", "short"],
+        &["verify", "ZOH,rk4"],
+        &["verify", "--seed", "1-10"],
+        &["verify", "--seed", "7,1..=10"],
         &["qqq"],
         &["help", "verfy"],
         &["--method", "foh"],
@@ -152,12 +162,16 @@ fn an_error_shows_nothing_that_a_terminal_would_obey() {
 /// Of the lists only the machine's own answers (backends) differ from place to place.
 #[test]
 fn lists_have_every_name_and_are_narrow() {
-    let everything = text(&holdfast(&["list"]).stdout);
-    narrow(&everything);
-    for part in ["methods", "regimes", "backends", "faults"] {
+    let index = text(&holdfast(&["list"]).stdout);
+    assert!(index.lines().count() < 12, "{index}");
+    narrow(&index);
+    for part in ["methods", "regimes", "functions", "backends", "faults", "checks"] {
         let list = text(&holdfast(&["list", part]).stdout);
-        assert!(everything.contains(&list), "{part}");
-        if part != "backends" {
+        narrow(&list);
+        let count: usize =
+            list.lines().filter_map(|line| line.split_once(' ')?.0.parse::<usize>().ok()).sum();
+        assert!(index.contains(&format!("  {part:9}  {count} ")), "{part}: {count} in {index}");
+        if ["methods", "regimes", "faults"].contains(&part) {
             golden(&format!("list-{part}"), &list);
         }
     }

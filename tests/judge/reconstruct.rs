@@ -104,7 +104,7 @@ fn what_is_computed_is_said() {
         ("another factor", Method::Poly, Weights::Complex, |delta, a, b, u| {
             let phi = phi(a * delta);
             [phi[0], (phi[1] * delta + phi[2] * delta * delta / 6.0) * b * u]
-        }, "b-bar-formula", &["½Δ²φ₂ has the factor 1/3 too much"]),
+        }, "b-bar-formula", &["½Δ²φ₂ is multiplied by 1/3"]),
         ("wrong term", Method::Rk4, Weights::Real, |delta, a, b, u| {
             let z = a * delta;
             [z.exp(), (1.0 + z / 2.0 + z * z / 3.0 + z * z * z / 24.0) * delta * b * u]

@@ -262,7 +262,7 @@ const B_BARS: &[(&str, fn(f64, f64) -> f64)] = table! {
     ("Δ + Δ²/2;", |delta: f64, _: f64| delta + delta * delta / 2.0),
     ("Δ/2 + Δe^(ΔA)/2;", |delta: f64, a: f64| delta * (1.0 + (delta * a).exp()) / 2.0),
     ("Δ + 3Δ²A/8 + Δ³A²/10;", |delta: f64, a: f64| delta * (1.0 + delta * a * 0.375 + (delta * a).powi(2) / 10.0)),
-    ("where A/3 stands for nothing", |delta: f64, a: f64| delta * (1.0 + delta * a / 3.0)),
+    ("it has A/3 in place of nothing", |delta: f64, a: f64| delta * (1.0 + delta * a / 3.0)),
 };
 
 /// What is read of the inputs is that of another place.

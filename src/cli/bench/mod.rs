@@ -22,7 +22,7 @@ use crate::promise::Tier;
 use crate::report::{self, json};
 use crate::results::Results;
 use crate::results::bench::{Check, Work};
-use crate::results::bench_compare::NotComparable;
+use crate::results::bench_compare::{NotComparable, SLOWER};
 use crate::verify::Passes;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -144,9 +144,6 @@ fn percent(text: &str) -> Result<f64, String> {
     let percent = text.parse::<f64>().ok().filter(|percent| *percent >= 0.0 && percent.is_finite());
     percent.ok_or_else(|| "percent, 0 or more".to_owned())
 }
-
-/// By how many percent a timing may become slower, unless something else is asked for.
-pub const SLOWER: f64 = 10.0;
 
 /// Where nothing is asked for.
 const DEFAULT: [Choice; 2] = [Choice::Auto, Choice::Reference];

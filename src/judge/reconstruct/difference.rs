@@ -203,7 +203,7 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
         if close(factor, -1.0) {
             return format!("the sign of {name} is wrong");
         }
-        return format!("{name} has the factor {} too much", text::number(factor));
+        return format!("{name} is multiplied by {}", text::number(factor));
     }
     if let (Shape::Mixed(mixed), Some(alpha)) = (&found.shape, pole(&right.function.shape))
         && mixed.is_quotient()

@@ -255,7 +255,7 @@ fn parts_of_terms_are_what_they_say() {
         for part in parts {
             let (name, said, without) = found.next().expect("a part");
             assert_eq!(name, format!("h-slope-term-{}-scaled", term + 1));
-            assert!(said.ends_with(&format!(" of term {} of h", term + 1)), "{said}");
+            assert!(said.ends_with(&format!(" of term {} of B̄", term + 1)), "{said}");
             sentences.insert(said);
             assert_eq!(without, Some((term, part)));
         }

@@ -57,32 +57,32 @@ const A_BAR_BY_A: &[Site] = &[Site::ABarByA];
 #[test]
 fn terms_in_words() {
     let cases: [(GradientName, &[Added], &str); 19] = [
-        (U, &[(H_IN_U, term(2, 1, Of::One), 0.375)], "h in grad.u has 3/8, fitted 0.375000·Δ²A too much"),
-        (U, &[(H_IN_U, term(2, 1, Of::One), -0.375)], "h in grad.u has −3/8, fitted 0.375000·Δ²A too much"),
-        (U, &[(H_IN_U, term(3, 2, Of::One), 1.0)], "h in grad.u has Δ³A² too much"),
-        (U, &[(H_IN_U, term(3, 2, Of::One), -1.0)], "h in grad.u has −Δ³A² too much"),
-        (U, &[(H_IN_U, term(0, 0, Of::One), 3.0)], "h in grad.u has 3 too much"),
-        (U, &[(H_IN_U, term(0, 0, Of::One), 1.0)], "h in grad.u has 1 too much"),
-        (U, &[(H_IN_U, term(1, 0, Of::Phi(0)), 2.0)], "h in grad.u has 2·Δexp(ΔA) too much"),
-        (U, &[(H_IN_U, term(2, 1, Of::Phi(3)), 3.0)], "h in grad.u has 3·Δ²Aφ₃ too much"),
-        (U, &[(H_IN_U, term(4, 3, Of::Phi(1)), 5.0)], "h in grad.u has 5·Δ⁴A³φ₁ too much"),
+        (U, &[(H_IN_U, term(2, 1, Of::One), 0.375)], "B̄/B in grad.u has 3/8, fitted 0.375000·Δ²A too much"),
+        (U, &[(H_IN_U, term(2, 1, Of::One), -0.375)], "B̄/B in grad.u has −3/8, fitted 0.375000·Δ²A too much"),
+        (U, &[(H_IN_U, term(3, 2, Of::One), 1.0)], "B̄/B in grad.u has Δ³A² too much"),
+        (U, &[(H_IN_U, term(3, 2, Of::One), -1.0)], "B̄/B in grad.u has −Δ³A² too much"),
+        (U, &[(H_IN_U, term(0, 0, Of::One), 3.0)], "B̄/B in grad.u has 3 too much"),
+        (U, &[(H_IN_U, term(0, 0, Of::One), 1.0)], "B̄/B in grad.u has 1 too much"),
+        (U, &[(H_IN_U, term(1, 0, Of::Phi(0)), 2.0)], "B̄/B in grad.u has 2·Δexp(ΔA) too much"),
+        (U, &[(H_IN_U, term(2, 1, Of::Phi(3)), 3.0)], "B̄/B in grad.u has 3·Δ²Aφ₃ too much"),
+        (U, &[(H_IN_U, term(4, 3, Of::Phi(1)), 5.0)], "B̄/B in grad.u has 5·Δ⁴A³φ₁ too much"),
         (
             U,
             &[(H_IN_U, term(3, 0, Of::One), 2.0), (H_IN_U, term(2, 1, Of::One), 0.375)],
-            "h in grad.u has 2·Δ³ + 3/8, fitted 0.375000·Δ²A too much",
+            "B̄/B in grad.u has 2·Δ³ + 3/8, fitted 0.375000·Δ²A too much",
         ),
         (
             U,
             &[(H_IN_U, term(3, 0, Of::One), -2.0), (H_IN_U, term(2, 1, Of::One), 0.375)],
-            "h in grad.u has −2·Δ³ + 3/8, fitted 0.375000·Δ²A too much",
+            "B̄/B in grad.u has −2·Δ³ + 3/8, fitted 0.375000·Δ²A too much",
         ),
         (
             U,
             &[(H_IN_U, term(3, 0, Of::One), 2.0), (H_IN_U, term(2, 1, Of::One), -1.0)],
-            "h in grad.u has 2·Δ³ − Δ²A too much",
+            "B̄/B in grad.u has 2·Δ³ − Δ²A too much",
         ),
-        (B, &[(H_IN_B, term(2, 2, Of::One), 0.75)], "h in grad.B has 3/4, fitted 0.750000·Δ²A² too much"),
-        (Delta, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "h's derivative by Δ has 3·ΔA too much"),
+        (B, &[(H_IN_B, term(2, 2, Of::One), 0.75)], "B̄/B in grad.B has 3/4, fitted 0.750000·Δ²A² too much"),
+        (Delta, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "B̄'s derivative by Δ has 3·ΔA too much"),
         (
             Delta,
             &[(A_BAR_BY_DELTA, term(1, 2, Of::One), -0.375)],
@@ -91,13 +91,13 @@ fn terms_in_words() {
         (
             Delta,
             &[(A_BAR_BY_DELTA, term(0, 2, Of::One), -1.0), (H_BY_DELTA, term(1, 0, Of::One), 3.0)],
-            "Ā's derivative by Δ has −A² too much, and h's derivative by Δ has 3·Δ too much",
+            "Ā's derivative by Δ has −A² too much, and B̄'s derivative by Δ has 3·Δ too much",
         ),
-        (DeltaBias, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "h's derivative by Δ has 3·ΔA too much"),
+        (DeltaBias, &[(H_BY_DELTA, term(1, 1, Of::One), 3.0)], "B̄'s derivative by Δ has 3·ΔA too much"),
         (
             A,
             &[(H_BY_A, term(2, 0, Of::One), 0.75)],
-            "h's derivative by A has 3/4, fitted 0.750000·Δ² too much",
+            "B̄'s derivative by A has 3/4, fitted 0.750000·Δ² too much",
         ),
         (A, &[(A_BAR_BY_A, term(2, 0, Of::One), -2.0)], "Ā's derivative by A has −2·Δ² too much"),
     ];
@@ -123,7 +123,7 @@ fn terms_of_rational_forms() {
         let drawn = plain(weights, 8, 2);
         let known = Known::new(Method::Bilinear, &drawn);
         let said = said(&known, U, added);
-        let expected = format!("coefficient-of-other-terms: h in grad.u has {words} too much");
+        let expected = format!("coefficient-of-other-terms: B̄/B in grad.u has {words} too much");
         assert_eq!(said.first(), Some(&expected), "{said:?}");
     });
 }

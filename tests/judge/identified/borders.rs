@@ -110,19 +110,19 @@ const LAGS: &[Case] = &[
     ),
     (
         (1, 1, 1, 9, 1),
-        &["the last state is that before the last 8 positions: only last_state shows it"],
-        &["the last state is that before the last 9 positions: only last_state shows it"],
+        &["last_state is the state before the last 8 positions: only last_state shows it"],
+        &["last_state is the state before the last 9 positions: only last_state shows it"],
     ),
     (
         (1, 1, 1, 8, 1),
-        &["the last state is that before the last 7 positions: only last_state shows it"],
-        &["the last state is that before the last 8 positions: only last_state shows it"],
+        &["last_state is the state before the last 7 positions: only last_state shows it"],
+        &["last_state is the state before the last 8 positions: only last_state shows it"],
     ),
     // So far that all of them together take no longer than is allowed.
     (
         (1, 1, 10, 2000, 1),
-        &["the last state is that before the last 100 positions: only last_state shows it"],
-        &["the last state is that before the last 101 positions: only last_state shows it"],
+        &["last_state is the state before the last 100 positions: only last_state shows it"],
+        &["last_state is the state before the last 101 positions: only last_state shows it"],
     ),
     (
         (1, 1, 1, 20, 1),

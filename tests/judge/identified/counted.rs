@@ -9,38 +9,38 @@ use crate::cases::each;
 const COUNTS: &[([f64; 4], &str)] = &[
     (
         [1.0, 2.0, 1.0, 1.0],
-        "states-counted-otherwise: what is read counts state 1 twice, and the others once",
+        "states-counted-otherwise: C·state counts state 1 twice, and the others once",
     ),
     (
         [2.0, 1.0, 1.0, 2.0],
-        "states-counted-otherwise: what is read counts states 0, 3 twice, and the others once",
+        "states-counted-otherwise: C·state counts states 0, 3 twice, and the others once",
     ),
-    ([1.0, 1.0, 0.5, 1.0], "states-counted-otherwise: what is read counts state 2 half, and the others once"),
+    ([1.0, 1.0, 0.5, 1.0], "states-counted-otherwise: C·state counts state 2 half, and the others once"),
     (
         [-1.0, 1.0, 1.0, 1.0],
-        "states-counted-otherwise: what is read counts state 0 with the wrong sign, and the others once",
+        "states-counted-otherwise: C·state counts state 0 with the wrong sign, and the others once",
     ),
     (
         [1.0, 1.0, 1.0, 3.0],
-        "states-counted-otherwise: what is read counts state 3 3 times, and the others once",
+        "states-counted-otherwise: C·state counts state 3 3 times, and the others once",
     ),
     (
         [1.0, 1.5, 1.0, 1.0],
-        "states-counted-otherwise: what is read counts state 1 1.5 times, and the others once",
+        "states-counted-otherwise: C·state counts state 1 1.5 times, and the others once",
     ),
     // As often as four times, and no more.
     (
         [1.0, 4.0, 1.0, 1.0],
-        "states-counted-otherwise: what is read counts state 1 4 times, and the others once",
+        "states-counted-otherwise: C·state counts state 1 4 times, and the others once",
     ),
     // The likeliest way to lose two states that are not next to each other.
     (
         [0.0, 1.0, 0.0, 1.0],
-        "states-not-read: what is read counts states 0, 2 not at all, and the others once",
+        "states-not-read: C·state counts states 0, 2 not at all, and the others once",
     ),
     (
         [0.0, 2.0, 1.0, -1.0],
-        "states-counted-otherwise: what is read counts state 3 with the wrong sign, state 0 not at all, state 1 twice, and the \
+        "states-counted-otherwise: C·state counts state 3 with the wrong sign, state 0 not at all, state 1 twice, and the \
          others once",
     ),
     // What has no number of its own is said without counting.
@@ -68,7 +68,7 @@ fn what_is_no_count_is_not_said_to_be_one() {
         let planting = Planting::new(Method::Zoh, drawn(plain(1, 3, 24)));
         let got = planting.with_output(|y| y.terms[0] + count * y.terms[1] + y.terms[2]);
         let said = planting.at_once(&got);
-        assert!(!said.contains("what is read counts"), "{said}");
+        assert!(!said.contains("C·state counts"), "{said}");
     });
 }
 
@@ -89,7 +89,7 @@ fn few_outputs_are_enough_to_count_states() {
         let planting = Planting::new(Method::Zoh, drawn(plain(1, 2, seqlen)));
         planting.at_once(&planting.with_output(|y| y.terms[0] + 3.0 * y.terms[1]))
     };
-    let counted = "states-counted-otherwise: what is read counts state 1 3 times, and the others once";
+    let counted = "states-counted-otherwise: C·state counts state 1 3 times, and the others once";
     assert_eq!(said(8), counted);
     assert_ne!(said(7), counted);
 }

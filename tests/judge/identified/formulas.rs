@@ -26,7 +26,7 @@ fn said_of(planting: &Planting, (input, expected): &(fn(Step) -> C, &str)) -> (S
     let expected = match expected.split(" | ").collect::<Vec<_>>()[..] {
         [""] => String::new(),
         [formula, at, one, other] => {
-            let differs = format!("the first difference is at {at}, where {one} stands for {other}");
+            let differs = format!("they differ from {at} on: it has {one} in place of {other}");
             format!("b-bar-identified: B̄ computes {formula}; specified is Δ; {differs}")
         }
         _ => format!("b-bar-identified: B̄ computes {expected}"),
@@ -157,21 +157,21 @@ fn another_b_bar_is_found_of_other_methods() {
             Method::HighOrder,
             Weights::Real,
             |s: Step| s.driven(s.delta * phi(1, s.z()) + s.delta.powi(2) * phi(2, s.z()) / 3.0),
-            "Δφ₁ + Δ²φ₂/3; specified is Δφ₁ + Δ²φ₂ + Δ³φ₃/2; the first difference is at Δ², where A/2 + 1/6 stands for A/2 + 1/2",
+            "Δφ₁ + Δ²φ₂/3; specified is Δφ₁ + Δ²φ₂ + Δ³φ₃/2; they differ from Δ² on: it has A/2 + 1/6 in place of A/2 + 1/2",
         ),
         (
             "lower by an order",
             Method::Foh,
             Weights::Real,
             |s: Step| s.driven(s.delta * phi(1, s.z()) - s.delta.powi(2) * phi(2, s.z()) / 3.0),
-            "Δφ₁ − Δ²φ₂/3; specified is Δ²φ₂; the first difference is at Δ, where 1 stands for nothing",
+            "Δφ₁ − Δ²φ₂/3; specified is Δ²φ₂; they differ from Δ on: it has 1 in place of nothing",
         ),
         (
             "of a quotient",
             Method::Bilinear,
             Weights::Real,
             |s: Step| s.driven(s.delta * (1.0 + s.z() / 2.0 + s.z() * s.z() / 3.0)),
-            "Δ + Δ²A/2 + Δ³A²/3; specified is Δ(1 − ΔA/2)⁻¹; the first difference is at Δ³, where A²/3 stands for A²/4",
+            "Δ + Δ²A/2 + Δ³A²/3; specified is Δ(1 − ΔA/2)⁻¹; they differ from Δ³ on: it has A²/3 in place of A²/4",
         ),
         (
             "of complex numbers",

@@ -66,9 +66,9 @@ fn a_last_state_that_is_too_early() {
             "last-state-of-full-chunk: last_state is that after the last full chunk of 16 positions, \
              without the 5 positions after it",
         ),
-        (20, 3, "last-state-early: the last state is that before the last 3 positions"),
-        (20, 1, "last-state-early: the last state is that before the last 1 position"),
-        (20, 19, "last-state-early: the last state is that before the last 19 positions"),
+        (20, 3, "last-state-early: last_state is the state before the last 3 positions"),
+        (20, 1, "last-state-early: last_state is the state before the last 1 position"),
+        (20, 19, "last-state-early: last_state is the state before the last 19 positions"),
     ];
     each(cases, |(seqlen, missing, said)| {
         let planting = Planting::new(Method::Zoh, drawn(plain(2, 2, seqlen)));

@@ -145,7 +145,7 @@ fn a_threshold_of_softplus_is_written_with_its_digits() {
             let delta = if raw > f64::from(threshold) { raw } else { s.delta };
             planting.right(Step { delta, ..s })
         });
-        let expected = format!("softplus-threshold: softplus returns its argument above {text} already");
+        let expected = format!("softplus-threshold: softplus(x) is x for x above {text} already");
         assert_eq!(planting.at_once(&got), expected);
     });
 }

@@ -133,18 +133,18 @@ const SCANS: &[(&str, Change)] = &[
     ("a chunk of 5 is given the state of one chunk too early", |v| {
         v.chunks = Some(Chunks::new(5, Carry::Stale));
     }),
-    ("what is read of the states at l is that of l − 8; skip and gate are in place", |v| {
+    ("C·state at position l is that of l − 8; skip and gate are in place", |v| {
         v.delay = Delay::Readout(8);
     }),
-    ("what is read of the states at l is that of l + 2; skip and gate are in place", |v| {
+    ("C·state at position l is that of l + 2; skip and gate are in place", |v| {
         v.delay = Delay::Readout(-2);
     }),
     ("the whole output of position l is that of l − 8", |v| v.delay = Delay::Output(8)),
-    ("C of position l reads the state of l − 4", |v| v.delay = Delay::State(4)),
-    ("the last state is that before the last 1 position: only last_state shows it", |v| {
+    ("y of position l reads the state of l − 4", |v| v.delay = Delay::State(4)),
+    ("last_state is the state before the last 1 position: only last_state shows it", |v| {
         v.last_state = LastState::Early(1);
     }),
-    ("the last state is that before the last 7 positions: only last_state shows it", |v| {
+    ("last_state is the state before the last 7 positions: only last_state shows it", |v| {
         v.last_state = LastState::Early(7);
     }),
     (

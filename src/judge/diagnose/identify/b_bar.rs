@@ -435,7 +435,7 @@ fn sentence(found: &[FoundTerm], specified: &Formula) -> String {
         if let Some(m) = (0..=ORDERS).find(differs) {
             let delta = ratio(&raised("Δ", m), 1, 1);
             text.push_str(&format!(
-                "; the first difference is at {delta}, where {} stands for {}",
+                "; they differ from {delta} on: it has {} in place of {}",
                 order_text(&at_order(&found, m)),
                 order_text(&at_order(&specified, m))
             ));

@@ -103,6 +103,6 @@ fn change(counts: Counts, states: usize) -> Change {
     let parts: Vec<String> = kinds.iter().map(part).collect();
     let name = if kinds == [0] { "states-not-read" } else { "states-counted-otherwise" };
     let others = if counts[..states].contains(&2) { ", and the others once" } else { "" };
-    let what = format!("what is read counts {}{others}", parts.join(", "));
+    let what = format!("C·state counts {}{others}", parts.join(", "));
     Change::new(Part::Readout, name, what, move |v: &mut Variant| v.counts = Some(counts))
 }

@@ -437,7 +437,7 @@ pub fn thresholds(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Change>
 /// A threshold above which softplus returns its argument.
 pub fn threshold(above: f64) -> Change {
     let activation = Activation::Softplus { beta: 1.0, above };
-    let what = format!("softplus returns its argument above {above} already");
+    let what = format!("softplus(x) is x for x above {above} already");
     Change::new(Part::Step, "softplus-threshold", what, move |v: &mut Variant| {
         v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
     })

@@ -45,7 +45,7 @@ fn of_other_terms(form: Form) -> Vec<(String, [Option<FoundTerm>; TERMS])> {
     let of = |term: Term| FoundTerm { term, b: 1, u: 1, offset: 0 };
     let own = form.formula().now();
     let mut others: Vec<(String, Vec<FoundTerm>)> = Vec::new();
-    for (by, text) in [(-1, "lacks a factor Δ"), (1, "has a factor Δ too much")] {
+    for (by, text) in [(-1, "lacks a factor Δ"), (1, "has one factor Δ too many")] {
         let moved = own.iter().map(|term| of(Term { delta: term.delta + by, ..*term }));
         others.push((text.to_owned(), moved.collect()));
     }

@@ -114,7 +114,7 @@ fn full_chunks(seqlen: usize) -> Vec<Change> {
 /// The state before the last so many positions.
 pub fn early(k: usize) -> Change {
     let s = if k == 1 { "" } else { "s" };
-    let what = format!("the last state is that before the last {k} position{s}: only last_state shows it");
+    let what = format!("last_state is the state before the last {k} position{s}: only last_state shows it");
     Change::new(Part::LastState, "last-state-early", what, move |v: &mut Variant| {
         v.last_state = LastState::Early(k)
     })

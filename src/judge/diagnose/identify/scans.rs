@@ -13,7 +13,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = Vec::new();
     if problem.reads_before() {
         // Stated as before: what reads after the update is out by one the other way.
-        all.push(Change::new(Part::Delay, "reads-after-update", "states are read after their update", |v| {
+        all.push(Change::new(Part::Delay, "reads-after-update", "y reads the state after its update (off by one)", |v| {
             v.delay = Delay::Readout(-1)
         }));
     }
@@ -22,9 +22,9 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
             Part::Delay,
             if k == 1 { "reads-before-update".to_owned() } else { "states-read-late".to_owned() },
             if k == 1 {
-                "the scan is exclusive: C of position l reads the state of l − 1".to_owned()
+                "y reads the state before its update (off by one): position l reads that of l − 1".to_owned()
             } else {
-                format!("C of position l reads the state of l − {k}")
+                format!("y of position l reads the state of l − {k}")
             },
             move |v: &mut Variant| v.delay = Delay::State(k),
         );
@@ -36,7 +36,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
             Part::Delay,
             name,
             format!(
-                "what is read of the states at l is that of l {way} {}; skip and gate are in place",
+                "C·state at position l is that of l {way} {}; skip and gate are in place",
                 k.abs()
             ),
             move |v: &mut Variant| v.delay = Delay::Readout(k),

@@ -200,13 +200,13 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     })));
     all.extend(of_methods(fault(
         "backward-coefficients-of-{}",
-        "Ā and h and their derivatives are those of {}, in the right directions",
+        "Ā and B̄ and their derivatives are those of {}, in the right directions",
         SCAN,
         |v, id| (v.form, v.slopes_of) = (Method::ALL[id].into(), Method::ALL[id].into()),
     )));
     all.extend(of_methods(fault(
         "slopes-of-{}",
-        "the derivatives of Ā and h by Δ and A are those of {}",
+        "the derivatives of Ā and B̄ by Δ and A are those of {}",
         SLOPES,
         |v, id| v.slopes_of = Method::ALL[id].into(),
     )));
@@ -232,17 +232,17 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
 #[rustfmt::skip]
 const SPECIFIC: &[Fault] = &[
     // What Δ and A collect.
-    fault("delta-without-h", "grad.delta lacks h's derivative by Δ: it has Ā's share alone", STEP,
+    fault("delta-without-h", "grad.delta lacks B̄'s derivative by Δ: it has Ā's share alone", STEP,
         |v, _| v.delta_shares = [1.0, 0.0]),
-    fault("delta-without-a-bar", "grad.delta lacks Ā's derivative by Δ: it has h's share alone", STEP,
+    fault("delta-without-a-bar", "grad.delta lacks Ā's derivative by Δ: it has B̄'s share alone", STEP,
         |v, _| v.delta_shares = [0.0, 1.0]),
-    fault("a-without-h", "grad.A lacks h's derivative by A: it has Ā's share alone", &[A],
+    fault("a-without-h", "grad.A lacks B̄'s derivative by A: it has Ā's share alone", &[A],
         |v, _| v.a_shares = [1.0, 0.0]),
-    fault("a-without-a-bar", "grad.A lacks Ā's derivative by A: it has h's share alone", &[A],
+    fault("a-without-a-bar", "grad.A lacks Ā's derivative by A: it has B̄'s share alone", &[A],
         |v, _| v.a_shares = [0.0, 1.0]),
-    fault("h-slope-without-z", "h's derivative by Δ takes z for a constant", STEP,
+    fault("h-slope-without-z", "B̄'s derivative by Δ takes ΔA for a constant", STEP,
         |v, _| v.h_slope = [1.0, 0.0]),
-    fault("h-slope-through-z-alone", "h's derivative by Δ takes its powers of Δ for constants", STEP,
+    fault("h-slope-through-z-alone", "B̄'s derivative by Δ takes its powers of Δ for constants", STEP,
         |v, _| v.h_slope = [0.0, 1.0]),
     fault("phi-slope-without-k", "φₖ is differentiated as φₖ − φₖ₊₁, for φₖ − kφₖ₊₁", SLOPES,
         |v, _| v.phi_slope = PhiSlope::WithoutK),
@@ -256,15 +256,15 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.phi_slope = PhiSlope::Plus),
     fault("phi-slope-before", "φₖ is differentiated as φₖ₋₁", SLOPES,
         |v, _| v.phi_slope = PhiSlope::Before),
-    fault("power-slope-without-k", "in h's derivative zᵏ is differentiated as zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
+    fault("power-slope-without-k", "in B̄'s derivative zᵏ is differentiated as zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
         |v, _| v.power_slope = PowerSlope::WithoutK),
-    fault("power-slope-next-k", "in h's derivative zᵏ is differentiated as (k + 1)zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
+    fault("power-slope-next-k", "in B̄'s derivative zᵏ is differentiated as (k + 1)zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
         |v, _| v.power_slope = PowerSlope::NextK),
-    fault("power-slope-k-before", "in h's derivative zᵏ is differentiated as (k − 1)zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
+    fault("power-slope-k-before", "in B̄'s derivative zᵏ is differentiated as (k − 1)zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
         |v, _| v.power_slope = PowerSlope::KBefore),
-    fault("power-slope-not-lowered", "in h's derivative zᵏ is differentiated as kzᵏ, for kzᵏ⁻¹", SLOPES,
+    fault("power-slope-not-lowered", "in B̄'s derivative zᵏ is differentiated as kzᵏ, for kzᵏ⁻¹", SLOPES,
         |v, _| v.power_slope = PowerSlope::NotLowered),
-    fault("power-slope-same", "in h's derivative zᵏ is differentiated as zᵏ, as if it were an exponential", SLOPES,
+    fault("power-slope-same", "in B̄'s derivative zᵏ is differentiated as zᵏ, as if it were an exponential", SLOPES,
         |v, _| v.power_slope = PowerSlope::Same),
     fault("delta-slope-without-a", "derivatives by Δ lack the factor A of z = ΔA", STEP,
         |v, _| v.chain[0] = false),
@@ -280,7 +280,7 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.a_shares[0] = std::f64::consts::LN_2),
     fault("gradient-of-log-a", "grad.A is the gradient of log(−A): it has a factor A", &[A],
         |v, _| v.store = Store::OfLogA),
-    fault("a-bar-reads-after", "Ā's derivative is multiplied by x_l in place of x_{l−1}", SLOPES,
+    fault("a-bar-reads-after", "Ā's derivative is multiplied by the state after the update in place of the one before (off by one)", SLOPES,
         |v, _| v.a_bar_reads_after = true),
     fault("delta-one-state", "grad.delta and grad.u have the first state alone", &[U, Delta, DeltaBias],
         |v, _| v.states = Pick::First),
@@ -338,12 +338,12 @@ const SPECIFIC: &[Fault] = &[
     fault("u-skip-doubled", "grad.u has D·dout twice", &[U], |v, _| v.skip = 2.0),
     // The input term.
     fault("u-without-delta", "grad.u lacks the factor Δ", &[U], |v, _| v.u_input = Input::WithoutDelta),
-    fault("u-without-h", "grad.u lacks the factor h, B̄ for B = 1", &[U], |v, _| v.u_input = Input::Missing),
+    fault("u-without-h", "grad.u lacks the factor B̄/B", &[U], |v, _| v.u_input = Input::Missing),
     fault("u-without-b", "grad.u lacks the factor B", &[U], |v, _| v.u_has_b = false),
     fault("u-b-before", "grad.u reads B of the position before", &[U], |v, _| v.u_b_offset = -1),
     fault("u-b-after", "grad.u reads B of the position after", &[U], |v, _| v.u_b_offset = 1),
     fault("b-without-delta", "grad.B lacks the factor Δ", &[B], |v, _| v.b_input = Input::WithoutDelta),
-    fault("b-without-h", "grad.B lacks the factor h, B̄ for B = 1", &[B], |v, _| v.b_input = Input::Missing),
+    fault("b-without-h", "grad.B lacks the factor B̄/B", &[B], |v, _| v.b_input = Input::Missing),
     fault("b-without-u", "grad.B lacks the factor u", &[B], |v, _| v.b_has_u = false),
     fault("c-reads-before", "grad.C is made of x_{l−1} in place of x_l", &[C], |v, _| v.c_reads_before = true),
     fault("b-and-c-exchanged", "grad.B and grad.C stand in each other's place", OPERANDS, |v, _| v.store = Store::Exchanged),
@@ -388,15 +388,15 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.directions = [2.0, 0.0]),
     // Complex numbers.
     fault("output-factor-missing", "dout enters the scan without the factor 2 of complex outputs", ADJOINT_AND_C, |v, _| v.output_factors = 0),
-    fault("output-factor-twice", "dout enters the scan with a factor 2 too much", ADJOINT_AND_C, |v, _| v.output_factors = 2),
+    fault("output-factor-twice", "dout enters the scan with one factor 2 too many", ADJOINT_AND_C, |v, _| v.output_factors = 2),
     fault("a-bar-unconjugated", "Ā is not conjugated in the adjoint recurrence", ADJOINT, |v, _| v.unconjugated = Some(Factor::ABar)),
     fault("c-unconjugated", "C is not conjugated where dout enters the adjoint", ADJOINT, |v, _| v.unconjugated = Some(Factor::C)),
     fault("state-unconjugated", "the state is not conjugated in Ā's share", SLOPES, |v, _| v.unconjugated = Some(Factor::State)),
     fault("b-unconjugated", "B is not conjugated in the gradients of what it multiplies", &[U, Delta, A, DeltaBias], |v, _| v.unconjugated = Some(Factor::B)),
-    fault("h-unconjugated", "h, B̄ for B = 1, is not conjugated in grad.u and grad.B", &[U, B], |v, _| v.unconjugated = Some(Factor::Input)),
-    fault("slopes-unconjugated", "the derivatives of Ā and h are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::Slopes)),
+    fault("h-unconjugated", "B̄/B is not conjugated in grad.u and grad.B", &[U, B], |v, _| v.unconjugated = Some(Factor::Input)),
+    fault("slopes-unconjugated", "the derivatives of Ā and B̄ are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::Slopes)),
     fault("a-bar-slopes-unconjugated", "the derivatives of Ā are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::ABarSlopes)),
-    fault("h-slopes-unconjugated", "the derivatives of h are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::InputSlopes)),
+    fault("h-slopes-unconjugated", "the derivatives of B̄ are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::InputSlopes)),
     fault("a-unconjugated", "A is not conjugated in Ā's share of grad.delta", STEP, |v, _| v.unconjugated = Some(Factor::A)),
     fault("dlast-state-unconjugated", "dlast_state is taken for its conjugate", ADJOINT, |v, _| v.unconjugated = Some(Factor::LastState)),
 ];
@@ -526,7 +526,7 @@ const WINDOWS: &[Fault] = &[
 pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     let mut all = vec![
         fault("a-bar-share-scaled", "Ā's share", SLOPES, |v, _| (v.delta_shares[0], v.a_shares[0]) = (0.0, 0.0)),
-        fault("h-share-scaled", "h's share", SLOPES, |v, _| (v.delta_shares[1], v.a_shares[1]) = (0.0, 0.0)),
+        fault("h-share-scaled", "B̄'s share", SLOPES, |v, _| (v.delta_shares[1], v.a_shares[1]) = (0.0, 0.0)),
         fault("skip-scaled", "D·dout", &[U], |v, _| v.skip = 0.0),
         fault("z-output-scaled", "y", &[Z], |v, _| v.gated[0] = 0.0),
         fault("z-skip-scaled", "D·u", &[Z], |v, _| v.gated[1] = 0.0),
@@ -548,7 +548,7 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     })).collect();
     for part in &mut of_terms {
         let (term, what) = (part.number / SLOPE_PARTS.len() + 1, SLOPE_PARTS[part.number % SLOPE_PARTS.len()].1);
-        part.what = format!("{what} of term {term} of h").leak();
+        part.what = format!("{what} of term {term} of B̄").leak();
     }
     all.extend(of_terms);
     for chunk in CHUNK_PARTS {

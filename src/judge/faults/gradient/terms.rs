@@ -35,12 +35,12 @@ struct Member {
 /// The fewest terms that explain the gradient.
 pub fn found(look: &Look) -> Option<Diagnosis> {
     let places: &[Place] = match look.name {
-        U => &[(&[Site::HInU], "h in grad.u")],
-        B => &[(&[Site::HInB], "h in grad.B")],
+        U => &[(&[Site::HInU], "B̄/B in grad.u")],
+        B => &[(&[Site::HInB], "B̄/B in grad.B")],
         Delta | DeltaBias => {
-            &[(&[Site::HByDelta], "h's derivative by Δ"), (&[Site::ABarByDelta], "Ā's derivative by Δ")]
+            &[(&[Site::HByDelta], "B̄'s derivative by Δ"), (&[Site::ABarByDelta], "Ā's derivative by Δ")]
         }
-        A => &[(&[Site::HByA], "h's derivative by A"), (&[Site::ABarByA], "Ā's derivative by A")],
+        A => &[(&[Site::HByA], "B̄'s derivative by A"), (&[Site::ABarByA], "Ā's derivative by A")],
         _ => &[],
     };
     let functions: Vec<Of> = match look.case.form.formula().is_rational() {
