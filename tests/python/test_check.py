@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import NamedTuple
@@ -53,11 +54,13 @@ def test_a_wrong_scan_in_four_lines_gets_its_cause():
 def test_without_a_diagnosis_the_verdict_is_the_same():
     inputs = drawn()
     out, _ = reference(**inputs, wrong="exact")
-    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnose=diagnose) for diagnose in (True, False))
+    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnosis=diagnosis) for diagnosis in ("thorough", "off"))
     assert why.diagnosis and not without.diagnosis
     assert "why was not looked for" in str(without)
     (left,), (right,) = why.cases, without.cases
     assert (left.verdict, left.worst.share) == (right.verdict, right.worst.share) == ("fail", why.worst.share)
+    hurried = str(holdfast.check(**inputs, method="zoh", out=out, diagnosis=1e-9))
+    assert re.search(r'no cause (found|looked for).* s .*\( ?diagnosis="thorough" looks on\)', " ".join(hurried.split()))
 
 
 @pytest.mark.parametrize("wrong", [None, "exact", "lost", "nan"])
@@ -76,8 +79,10 @@ def test_the_verdict_is_that_of_the_command_line(tmp_path, given, wrong):
     out, last_state = reference(**inputs, wrong=wrong)
     file, answer = tmp_path / "run.safetensors", tmp_path / "answer.json"
     holdfast.record(file, **inputs, method="zoh", out=out, last_state=last_state)
-    said = command("check", str(file), "--json", str(answer))
-    report = holdfast.check(**inputs, method="zoh", out=out, last_state=last_state, name="run.safetensors")
+    # Whatever else the machine does meanwhile; what takes longest to find no cause has none to compare.
+    diagnosis = "off" if wrong == "lost" else "thorough"
+    said = command("check", str(file), "--diagnosis", diagnosis, "--json", str(answer))
+    report = holdfast.check(**inputs, out=out, last_state=last_state, name="run.safetensors", diagnosis=diagnosis)
     there = json.loads(answer.read_text())
     del there["command"]
     for case in there["cases"]:

@@ -22,7 +22,7 @@ def right(**inputs):
 def test_a_right_function_passes_on_the_usual_regimes():
     report = holdfast.assert_correct(right, method="zoh")
     assert report.passed and len(report.cases) == 8
-    assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff"}
+    assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff", "groups"}
 
 
 def test_a_failure_tells_what_fails_and_not_what_passes():
@@ -456,6 +456,8 @@ def test_a_function_has_names_of_its_own():
 
     assert len(holdfast.assert_correct(elsewhere).cases) == 8
     assert holdfast.assert_correct(lambda first, second, /, a, b, c: reference(first, second, a, b, c), regimes="short").passed
+    # What stands for all the rest is no name of one.
+    assert len(holdfast.assert_correct(lambda *a, **b: right(*a, **b)).cases) == 8
     with pytest.raises(AssertionError, match=r"rerun holdfast.assert_correct\(elsewhere, method=\"foh\", regimes=\"short\","):
         holdfast.assert_correct(elsewhere, "foh", "short")
 
@@ -538,3 +540,33 @@ def test_the_cause_is_the_first_line_and_no_source_of_holdfast_is_shown(torch, p
     assert rerun == "pytest 'test_mine.py::test_problem[short/real/f32/b-grouped/c-grouped]'"
     again = pytester.run("sh", "-c", f"{__import__('sys').executable} -m {rerun}")
     again.assert_outcomes(failed=1)
+
+
+def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause(monkeypatch):
+    asked = []
+    judge = holdfast.Problem.judge
+
+    def counted(self, *args, diagnosis=None, causes=(), **more):
+        asked.append((diagnosis, list(causes)))
+        return judge(self, *args, diagnosis=diagnosis, causes=causes, **more)
+
+    monkeypatch.setattr(holdfast.Problem, "judge", counted)
+
+    def said(**more):
+        asked.clear()
+        with pytest.raises(AssertionError) as raised:
+            holdfast.assert_correct(**{"regimes": "short", **EVERY_SHAPE, **more})
+        return str(raised.value), [diagnosis for diagnosis, causes in asked if diagnosis != "off" and not causes]
+
+    text, searched = said(fn=lambda **inputs: reference(**inputs, wrong="exact"))
+    assert text.startswith("runs-as-zoh-exact: ") and "(in 4 of 4 failing cases)" in text
+    assert searched == [10.0] and asked[-1] == (10.0, ["runs-as-zoh-exact"])
+
+    def strange(**inputs):
+        rng = numpy.random.default_rng(0)
+        return (right(**inputs)[0] * (1 + rng.normal(size=inputs["u"].shape))).astype("f4")
+
+    text, searched = said(fn=strange, diagnosis=0.01)
+    assert text.startswith("no cause found; worst out[") and len(searched) <= 2
+    text, searched = said(fn=strange, diagnosis="off")
+    assert searched == [] and "why was not looked for" in text

@@ -60,7 +60,7 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
         return fn
     parameters = signature.parameters
     own = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    by_letters = {name.lower(): name for name in parameters}
+    by_letters = {name.lower(): name for name, one in parameters.items() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
     names: dict[str, str] = {}
     for name in (*inputs, *_NEUTRAL):
         known = [by_letters[spelled.lower()] for spelled in spellings(name) if spelled.lower() in by_letters]
@@ -153,7 +153,7 @@ def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: An
                 continue
             returned = like(out)[0]
             try:
-                is_right = problem.judge(out, last_state, diagnose=False).passed
+                is_right = problem.judge(out, last_state, diagnosis="off").passed
             except ValueError:
                 is_right = False
             found.append((shape, is_right))

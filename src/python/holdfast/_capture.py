@@ -311,8 +311,8 @@ class Capture:
                     # A head's is the sum of its channels', and a recording has channels.
                     grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
                 is_wide = to_host("out", run["out"]).stored == "F32"
-                narrow = [n for n in _ARGUMENTS if n in grads and grads[n].stored != "F32" and (is_wide or n in _WEIGHTS)]
-                narrow = [name for name in narrow if grads[name].stored in ("F16", "BF16")]
+                narrow = [name for name in _ARGUMENTS if name in grads and grads[name].stored in ("F16", "BF16")]
+                narrow = [name for name in narrow if is_wide or name in _WEIGHTS]
                 if narrow:
                     self._because(
                         f"the gradients of {', '.join(narrow)} have 16 bits and were left out, expected f32 as out, or as the weights of "

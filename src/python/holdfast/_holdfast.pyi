@@ -67,7 +67,7 @@ def check(
     channels: int | None,
     seed: int,
     backend: str,
-    diagnose: bool,
+    diagnosis: str,
     causes: list[str],
 ) -> Findings: ...
 def record(path: str, tensors: Sequence[_NamedArray], metadata: dict[str, str]) -> None: ...

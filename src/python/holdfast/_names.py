@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -92,6 +93,18 @@ def many(noun: str, value: Any, among: Iterable[str], hint: str) -> list[str]:
         raise ValueError(f"{noun} is empty, expected at least one name (hint: leave it out for the usual ones)")
     known = list(among)
     return list(dict.fromkeys(meant(noun, one, known, hint) for one in values))
+
+
+def diagnosis_of(value: Any) -> str:
+    """How long a cause is looked for, as the command line has it: seconds, thorough or off. Raises ValueError for anything else."""
+    seconds = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    with contextlib.suppress(ValueError):
+        seconds = float(value) if isinstance(value, str) else seconds
+    if seconds is None and isinstance(value, str):
+        return meant("diagnosis", value, ("thorough", "off"), "or seconds, as 10")
+    if seconds is None or not 0 < seconds < 1e9:
+        raise ValueError(f'diagnosis is {value!r}, expected seconds above 0, "thorough" or "off" (hint: diagnosis=10)')
+    return repr(float(seconds))
 
 
 def arithmetic_of(value: Any) -> str:

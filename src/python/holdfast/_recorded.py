@@ -10,7 +10,7 @@ from typing import Any
 from . import _holdfast
 from ._arrays import Host, convert, input_type as known_input, like, origin, widened
 from ._layout import Tensor, known_layout, laid_out, tensors, widened_of
-from ._names import arithmetic_of, called, known_kind, meant, near, path_of, spellings
+from ._names import arithmetic_of, called, diagnosis_of, known_kind, meant, near, path_of, spellings
 from ._report import Report
 from ._words import of_error
 
@@ -150,7 +150,7 @@ def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str
 
 
 #: Arguments that metadata with a typing error may have been meant as.
-_OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "grads", "dout", "channels", "backend", "diagnose")
+_OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "grads", "dout", "channels", "backend", "diagnosis")
 
 
 def _stated(key: str, value: Any) -> str:
@@ -210,7 +210,7 @@ def check(
     channels: int | None = None,
     seed: int = 1,
     backend: str = "cpu",
-    diagnose: bool = True,
+    diagnosis: float | str = 10,
 ) -> Report:
     """Judges what a selective scan returned against certified truth, every element by a bound of its own.
 
@@ -239,7 +239,8 @@ def check(
         recorded runs lists them; types may be a framework's own, as torch.bfloat16
     channels: how many channels to judge, for a quick look; None for all
     backend: "cpu", "cuda" or "auto"
-    diagnose: whether it is looked for why an output fails, which can take far longer than the verdicts
+    diagnosis: seconds that it is looked for why an output fails, which can take far longer than the verdicts; "thorough" for as
+        long as it takes, "off" for the verdicts alone
 
     Raises ValueError for shapes, types, values and names that are no run's, with what was expected, what was found and a hint;
     RuntimeError where a GPU was asked for and cannot be had.
@@ -259,7 +260,7 @@ def check(
         channels=channels,
         seed=seed,
         backend=backend,
-        diagnose=diagnose,
+        diagnosis=diagnosis,
     )
 
 
@@ -268,7 +269,7 @@ def _call_of(given: Mapping[str, Any]) -> str:
     words = ["u, delta, A, B, C"]
     for name, value in given.items():
         usual = {"method": "zoh", "delta_softplus": False, "layout": "bdl", "arithmetic": "f32", "name": "arrays"}
-        usual |= {"seed": 1, "backend": "cpu", "diagnose": True}
+        usual |= {"seed": 1, "backend": "cpu", "diagnosis": 10}
         is_written = isinstance(value, (str, int, float)) and not hasattr(value, "dtype")
         if name in _INPUTS[:5] or value is None or name != "method" and is_written and value == usual.get(name):
             continue
@@ -293,7 +294,7 @@ def judge(
     channels: int | None = None,
     seed: int = 1,
     backend: str = "cpu",
-    diagnose: bool = True,
+    diagnosis: float | str = 10,
     causes: Sequence[str] = (),
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
@@ -309,7 +310,7 @@ def judge(
                 channels=channels,
                 seed=seed,
                 backend=backend,
-                diagnose=diagnose,
+                diagnosis=diagnosis_of(diagnosis),
                 causes=list(causes),
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from . import _holdfast
 from ._arrays import convert, framework_of, input_type
 from ._autograd import Ran, differentiated, pair_of
 from ._calls import SHAPES, adapted, lacking, name_of, said, what_it_takes
-from ._names import called, known_kind, many, meant
+from ._names import called, diagnosis_of, known_kind, many, meant
 from ._recorded import computed_of, judge, known_method, known_seed, metadata_of, of_kernels, origin_of
 from ._report import Report
 
@@ -46,12 +47,13 @@ class Problem:
         loss: str | None,
         shapes: tuple[str, str],
         layout: str,
+        diagnosis: float | str,
     ) -> None:
         regime, weights, kind, *_ = drawn.id.split("/")
         self.id = "/".join([regime, weights, kind, f"b-{shapes[0]}", f"c-{shapes[1]}", *([loss] if loss else [])])
         self.regime, self.why, self.method, self.loss = drawn.regime, drawn.why, method, loss
         self._drawn, self._framework, self._device, self._seed = drawn, framework, device, seed
-        self._shapes, self._layout = dict(zip("BC", shapes)), layout
+        self._shapes, self._layout, self._diagnosis = dict(zip("BC", shapes)), layout, diagnosis
         #: What repeats it, where that is no call of `assert_correct`; and of such a call the function's name.
         self._rerun: str | None = None
         self._function = "fn"
@@ -144,12 +146,13 @@ class Problem:
         *,
         dlast_state: Any = None,
         grads: Mapping[str, Any] | None = None,
-        diagnose: bool = True,
+        diagnosis: float | str | None = None,
         causes: Sequence[str] = (),
     ) -> Report:
         """The same without raising for a failure.
 
-        diagnose, causes: whether it is looked for why an output fails, and whether these names explain it, or else any
+        diagnosis: how long it is looked for why an output fails, as `holdfast.check` has it; None for the problem's own
+        causes: names that are asked whether they explain it; none for all
         """
         computed = {"method": self.method, "out": out, "last_state": last_state, "dlast_state": dlast_state, "grads": grads}
         if grads is not None:
@@ -168,7 +171,7 @@ class Problem:
             layout=self._layout,
             name=self.id,
             rerun=self._rerun or self._call(),
-            diagnose=diagnose,
+            diagnosis=self._diagnosis if diagnosis is None else diagnosis,
             causes=causes,
         )
 
@@ -195,7 +198,7 @@ class Problem:
         # That of an output which nobody looks at has the rest of what a case says.
         shape = self.inputs["u"].shape
         blank = numpy.full(shape, numpy.nan, "f4")
-        report = Problem.judge(self, convert(blank, shape, self._drawn.input, "numpy", None), diagnose=False).to_dict()
+        report = Problem.judge(self, convert(blank, shape, self._drawn.input, "numpy", None), diagnosis="off").to_dict()
         (case,) = report["cases"]
         case.update(verdict=verdict, reason=reason, beyond="none", judged=0, worst=None, tensors={}, diagnosis=[])
         return Report.from_json(json.dumps(report))
@@ -218,6 +221,7 @@ def problems(
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
     seed: int = 1,
+    diagnosis: float | str = 10,
 ) -> list[Problem]:
     """The problems of some regimes.
 
@@ -234,11 +238,13 @@ def problems(
     device: where that framework is to put them
     gradients: whether each is to have a `dout`, of one kind of loss for each problem; or which kinds each is to have: some of
         "random", "one-hot", "sum", "last" and "cancelling", or "all"
+    diagnosis: how long it is looked for why an output fails, as `check` has it
 
     Raises ValueError for names that there are not, for a named regime without such problems, and for empty lists.
     """
     framework, layout = framework_of(xp), meant("layout", layout, ("bdl", "bld"), "bdl is (batch, dim, seqlen)")
     method, seed = known_method(method), known_seed(seed)
+    diagnosis_of(diagnosis)
     #: Of each problem; None is its own one.
     losses: list[str | None] | None = [None]
     if gradients is not False:
@@ -274,7 +280,7 @@ def problems(
             f"each regime that is named (hint: {'; '.join(told)})"
         )
     return [
-        Problem(one, method, framework, device, seed, loss, pair, layout)
+        Problem(one, method, framework, device, seed, loss, pair, layout, diagnosis)
         for one, pair in drawn
         for loss in ([one.given()[0]] if losses is None else losses)
     ]
@@ -299,6 +305,7 @@ def assert_correct(
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
     seed: int = 1,
+    diagnosis: float | str = 10,
 ) -> Report:
     """Runs `fn(u, delta, A, B, C, D=…, z=…, delta_bias=…, delta_softplus=…)` on problems of named regimes; it returns out, or
     out and the last state. Arguments that a regime has not are left out. All other arguments are those of `problems`.
@@ -311,12 +318,14 @@ def assert_correct(
     xp: None for the framework whose arrays the function takes, of those that are imported
     gradients: whether PyTorch's autograd, or JAX's vjp, is asked for the gradient by every input, and these are judged as well;
         or with which kinds of loss. An input that the function does not use has the gradient zero.
+    diagnosis: seconds that it is looked for why a problem fails, and six times that for all of them; "thorough" for each as long as it
+        takes, "off" for the verdicts alone
 
     Returns the report of all of them, whose `notes` say what the function was given and what was left out. Raises AssertionError
     with the diagnosis of what fails; ValueError where there is no autograd, as in NumPy.
     """
     known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
-    given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed}
+    given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed, "diagnosis": diagnosis}
     takes: dict[str, Any] = {"layout": layout, "xp": xp}
     takes |= {name: None if asked is None else _shapes(name, asked) for name, asked in (("b", b), ("c", c))}
     if any(one is None for one in takes.values()):
@@ -352,7 +361,7 @@ def assert_correct(
                 queue += [one for one in more if adapted(fn, one.inputs)]
             continue
         tried.append(problem)
-        reports.append(problem.judge(**ran, diagnose=False))
+        reports.append(problem.judge(**ran, diagnosis="off"))
         if not reports[-1].passed:
             failing.append((problem, ran, reports[-1]))
         unused.update(dict.fromkeys(() if reports[-1].passed else without))
@@ -364,7 +373,7 @@ def assert_correct(
         told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
         if unused:
             told += f"\n\nautograd finds no way to {', '.join(unused)}: its gradient is zero (is there a detach, or .data?)"
-        text = Report.merged(_explained(failing), command)
+        text = Report.merged(_explained(failing, diagnosis_of(diagnosis)), command)
         text.notes = tuple(notes)
         count = f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:"
         raise AssertionError(f"{text.headline()}\n\n{count}\n{told}\n\n{text}")
@@ -373,24 +382,38 @@ def assert_correct(
     return report
 
 
-#: Of failures in the same tensors, so many are looked at for any cause, and the others for those causes.
-_SEARCHED = 2
+#: Failures in the same tensors that are looked at for any cause, where the others are asked for those causes alone; and cases whose
+#: time there is for all of them, as on the command line.
+_SEARCHED, _CASES = 2, 6
 
 
-def _explained(failing: Sequence[tuple[Problem, Ran, Report]]) -> list[Report]:
-    """The reports of what fails, with causes."""
+def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -> list[Report]:
+    """The reports of what fails, with causes, as far as time goes."""
+    if diagnosis == "off":
+        return [report for *_, report in failing]
+    seconds = float("inf") if diagnosis == "thorough" else float(diagnosis)
+    until = time.monotonic() + _CASES * seconds
     explained: dict[int, Report] = {}
-    searched: dict[tuple[str, ...], int] = {}
+    searched: dict[tuple[str, ...], list[str]] = {}
     names: dict[str, None] = {}
     # The smallest tell most for the least.
     for at, (problem, ran, report) in sorted(enumerate(failing), key=lambda one: one[1][2].cases[0].judged):
-        alike = report.failing_tensors()
-        if names:
-            report = problem.judge(**ran, causes=list(names))
-        if not report.diagnosis and searched.get(alike, 0) < _SEARCHED:
-            searched[alike] = searched.get(alike, 0) + 1
-            report = problem.judge(**ran)
-            names.update((name, None) for case in report.cases for one in case.diagnosis[:1] for name in one.name.split(" + "))
+        alike = searched.setdefault(report.failing_tensors(), [])
+        left = until - time.monotonic()
+        each: float | str = "thorough" if diagnosis == "thorough" else max(round(min(seconds, left), 3), 0.001)
+        is_named = False
+        if left > 0 and names and each != "thorough":
+            report = problem.judge(**ran, diagnosis=each, causes=[part for name in names for part in name.split(" + ")])
+            failing_cases = [case for case in report.cases if case.verdict == "fail"]
+            is_named = all(case.diagnosis and case.diagnosis[0].name in names for case in failing_cases)
+        if not is_named and len(alike) >= _SEARCHED and each != "thorough":
+            report = report.searched({"as": alike[0]})
+        elif not is_named and left <= 0:
+            report = report.searched({"not_begun": f"{_CASES * seconds:g} s"})
+        elif not is_named:
+            alike.append(report.cases[0].id)
+            report = problem.judge(**ran, diagnosis=each).keeping(report, names)
+            names.update((case.diagnosis[0].name, None) for case in report.cases if case.diagnosis)
         explained[at] = report
     return [explained[at] for at in range(len(failing))]
 

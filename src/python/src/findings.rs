@@ -8,7 +8,7 @@ use holdfast::report::{
     console::{Detail, View},
     html, json, plots,
 };
-use holdfast::results::{PairTotals, Results};
+use holdfast::results::{PairTotals, Results, Verdict};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -32,6 +32,7 @@ impl Findings {
         let mut whole = Results::empty(1, "", String::new(), command);
         for (i, part) in parts.iter().enumerate() {
             let part = part.borrow(py).0.clone();
+            whole.undiagnosed |= part.undiagnosed && part.verdict() == Verdict::Fail;
             if i == 0 {
                 (whole.seed, whole.backend) = (part.seed, part.backend);
             }

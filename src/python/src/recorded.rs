@@ -43,7 +43,7 @@ fn opened(file: MemoryFile) -> Result<Recording<MemoryFile>, RecordError> {
 /// Judges the arrays as `holdfast check` judges a file of them. `name` identifies the run, and
 /// `rerun` says how it is repeated.
 #[pyfunction]
-#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend, diagnose, causes))]
+#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend, diagnosis, causes))]
 #[expect(clippy::too_many_arguments, reason = "all that a call from Python has to say")]
 pub fn judge(
     py: Python<'_>,
@@ -54,13 +54,13 @@ pub fn judge(
     channels: Option<usize>,
     seed: u64,
     backend: &str,
-    diagnose: bool,
+    diagnosis: &str,
     causes: Vec<String>,
 ) -> PyResult<Findings> {
     let views = views(tensors)?;
     let backend: JudgeOn = backend.parse().map_err(value_error)?;
     // The arithmetic is stated as a file states it.
-    let diagnosis = if diagnose { Budget::Thorough } else { Budget::Off };
+    let diagnosis: Budget = diagnosis.parse().map_err(value_error)?;
     let options = Options { channels, seed, diagnosis, causes, ..Options::EVERYTHING };
     let command = rerun.clone();
     let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
