@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import NamedTuple
@@ -59,7 +60,7 @@ def test_without_a_diagnosis_the_verdict_is_the_same():
     (left,), (right,) = why.cases, without.cases
     assert (left.verdict, left.worst.share) == (right.verdict, right.worst.share) == ("fail", why.worst.share)
     hurried = str(holdfast.check(**inputs, method="zoh", out=out, diagnosis=1e-9))
-    assert 'no cause found within 0.000000001 s (diagnosis="thorough" looks on)' in " ".join(hurried.split())
+    assert re.search(r'no cause (found|looked for).* s .*\( ?diagnosis="thorough" looks on\)', " ".join(hurried.split()))
 
 
 @pytest.mark.parametrize("wrong", [None, "exact", "lost", "nan"])
@@ -78,8 +79,10 @@ def test_the_verdict_is_that_of_the_command_line(tmp_path, given, wrong):
     out, last_state = reference(**inputs, wrong=wrong)
     file, answer = tmp_path / "run.safetensors", tmp_path / "answer.json"
     holdfast.record(file, **inputs, method="zoh", out=out, last_state=last_state)
-    said = command("check", str(file), "--json", str(answer))
-    report = holdfast.check(**inputs, method="zoh", out=out, last_state=last_state, name="run.safetensors")
+    # Whatever else the machine does meanwhile; what takes longest to find no cause has none to compare.
+    diagnosis = "off" if wrong == "lost" else "thorough"
+    said = command("check", str(file), "--diagnosis", diagnosis, "--json", str(answer))
+    report = holdfast.check(**inputs, out=out, last_state=last_state, name="run.safetensors", diagnosis=diagnosis)
     there = json.loads(answer.read_text())
     del there["command"]
     for case in there["cases"]:

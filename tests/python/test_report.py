@@ -76,6 +76,17 @@ def test_reports_are_merged(failing, passing):
     assert not holdfast.Report.merged([]).passed
 
 
+def test_what_is_known_of_a_failure_is_said_of_it(failing):
+    inputs = drawn()
+    again = holdfast.check(**inputs, method="zoh", out=reference(**inputs, wrong="exact")[0], name="mine", diagnosis="off")
+    assert again.failing_tensors() == ("out",) and again.diagnosis == ()
+    assert again.keeping(failing, ["runs-as-zoh-exact"]).diagnosis == failing.diagnosis
+    assert again.keeping(failing, ["gate-missing"]).diagnosis == ()
+    assert "no cause looked for: the 60 s of" in str(again.searched({"not_begun": "60 s"})) and "not looked for" in str(again)
+    assert failing.headline() == f"runs-as-zoh-exact: {failing.diagnosis[0].what} (in 1 of 1 failing cases)"
+    assert again.headline().startswith("no cause found; worst out[") and holdfast.Report.merged([again]).headline() == again.headline()
+
+
 def test_a_nan_is_worse_than_any_number(failing):
     inputs = drawn()
     lost = holdfast.check(**inputs, method="zoh", out=reference(**inputs, wrong="nan")[0], name="lost")

@@ -22,7 +22,7 @@ def right(**inputs):
 def test_a_right_function_passes_on_the_usual_regimes():
     report = holdfast.assert_correct(right, method="zoh")
     assert report.passed and len(report.cases) == 8
-    assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff"}
+    assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff", "groups"}
 
 
 def test_a_failure_tells_what_fails_and_not_what_passes():
@@ -456,6 +456,8 @@ def test_a_function_has_names_of_its_own():
 
     assert len(holdfast.assert_correct(elsewhere).cases) == 8
     assert holdfast.assert_correct(lambda first, second, /, a, b, c: reference(first, second, a, b, c), regimes="short").passed
+    # What stands for all the rest is no name of one.
+    assert len(holdfast.assert_correct(lambda *a, **b: right(*a, **b)).cases) == 8
     with pytest.raises(AssertionError, match=r"rerun holdfast.assert_correct\(elsewhere, method=\"foh\", regimes=\"short\","):
         holdfast.assert_correct(elsewhere, "foh", "short")
 

@@ -224,7 +224,7 @@ fn code_of_others_is_named_and_passes_where_its_arithmetic_is_stated() {
     for (file, name, arithmetic) in [
         ("mamba-bf16-real", "gate-in-bf16", "gate=bf16"),
         ("mamba-bf16-complex", "gate-in-bf16", "gate=bf16"),
-        ("ssd-minimal-f32", "log-space-scan-of-64", "scan=log-space-256"),
+        ("ssd-minimal-f32", "log-space-scan-of-256", "scan=log-space-256"),
         ("ssd-triton-f32", "arithmetic-in-tf32", "tf32"),
     ] {
         let path = format!("{}/golden/recorded/{file}.safetensors", env!("CARGO_MANIFEST_DIR"));

@@ -60,7 +60,7 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
         return fn
     parameters = signature.parameters
     own = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    by_letters = {name.lower(): name for name in parameters}
+    by_letters = {name.lower(): name for name, one in parameters.items() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
     names: dict[str, str] = {}
     for name in (*inputs, *_NEUTRAL):
         known = [by_letters[spelled.lower()] for spelled in spellings(name) if spelled.lower() in by_letters]

@@ -172,6 +172,15 @@ class Report:
                 case["search"] = how
         return Report.from_json(json.dumps(data))
 
+    def keeping(self, other: Report, names: Iterable[str]) -> Report:
+        """Copy whose cases are those of another report of them where that has one of these names."""
+        import json
+
+        named = [case for case in other.to_dict()["cases"] if case["diagnosis"] and case["diagnosis"][0]["name"] in names]
+        known = {case["id"]: case for case in named}
+        data = self.to_dict()
+        return Report.from_json(json.dumps({**data, "cases": [known.get(case["id"], case) for case in data["cases"]]}))
+
     def failing_tensors(self) -> tuple[str, ...]:
         """The names of the tensors that fail in some case."""
         of_cases = (case["tensors"].items() for case in self.to_dict()["cases"])

@@ -401,16 +401,19 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
         alike = searched.setdefault(report.failing_tensors(), [])
         left = until - time.monotonic()
         each: float | str = "thorough" if diagnosis == "thorough" else max(round(min(seconds, left), 3), 0.001)
+        is_named = False
         if left > 0 and names and each != "thorough":
-            report = problem.judge(**ran, diagnosis=each, causes=list(names))
-        if not report.diagnosis and len(alike) >= _SEARCHED and each != "thorough":
+            report = problem.judge(**ran, diagnosis=each, causes=[part for name in names for part in name.split(" + ")])
+            failing_cases = [case for case in report.cases if case.verdict == "fail"]
+            is_named = all(case.diagnosis and case.diagnosis[0].name in names for case in failing_cases)
+        if not is_named and len(alike) >= _SEARCHED and each != "thorough":
             report = report.searched({"as": alike[0]})
-        elif not report.diagnosis and left <= 0:
+        elif not is_named and left <= 0:
             report = report.searched({"not_begun": f"{_CASES * seconds:g} s"})
-        elif not report.diagnosis:
+        elif not is_named:
             alike.append(report.cases[0].id)
-            report = problem.judge(**ran, diagnosis=each)
-            names.update((name, None) for case in report.cases for one in case.diagnosis[:1] for name in one.name.split(" + "))
+            report = problem.judge(**ran, diagnosis=each).keeping(report, names)
+            names.update((case.diagnosis[0].name, None) for case in report.cases if case.diagnosis)
         explained[at] = report
     return [explained[at] for at in range(len(failing))]
 
