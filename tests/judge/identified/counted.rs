@@ -7,37 +7,19 @@ use crate::cases::each;
 
 /// How often each of four states counts, and what is said of it.
 const COUNTS: &[([f64; 4], &str)] = &[
-    (
-        [1.0, 2.0, 1.0, 1.0],
-        "states-counted-otherwise: C·state counts state 1 twice, and the others once",
-    ),
-    (
-        [2.0, 1.0, 1.0, 2.0],
-        "states-counted-otherwise: C·state counts states 0, 3 twice, and the others once",
-    ),
+    ([1.0, 2.0, 1.0, 1.0], "states-counted-otherwise: C·state counts state 1 twice, and the others once"),
+    ([2.0, 1.0, 1.0, 2.0], "states-counted-otherwise: C·state counts states 0, 3 twice, and the others once"),
     ([1.0, 1.0, 0.5, 1.0], "states-counted-otherwise: C·state counts state 2 half, and the others once"),
     (
         [-1.0, 1.0, 1.0, 1.0],
         "states-counted-otherwise: C·state counts state 0 with the wrong sign, and the others once",
     ),
-    (
-        [1.0, 1.0, 1.0, 3.0],
-        "states-counted-otherwise: C·state counts state 3 3 times, and the others once",
-    ),
-    (
-        [1.0, 1.5, 1.0, 1.0],
-        "states-counted-otherwise: C·state counts state 1 1.5 times, and the others once",
-    ),
+    ([1.0, 1.0, 1.0, 3.0], "states-counted-otherwise: C·state counts state 3 3 times, and the others once"),
+    ([1.0, 1.5, 1.0, 1.0], "states-counted-otherwise: C·state counts state 1 1.5 times, and the others once"),
     // As often as four times, and no more.
-    (
-        [1.0, 4.0, 1.0, 1.0],
-        "states-counted-otherwise: C·state counts state 1 4 times, and the others once",
-    ),
+    ([1.0, 4.0, 1.0, 1.0], "states-counted-otherwise: C·state counts state 1 4 times, and the others once"),
     // The likeliest way to lose two states that are not next to each other.
-    (
-        [0.0, 1.0, 0.0, 1.0],
-        "states-not-read: C·state counts states 0, 2 not at all, and the others once",
-    ),
+    ([0.0, 1.0, 0.0, 1.0], "states-not-read: C·state counts states 0, 2 not at all, and the others once"),
     (
         [0.0, 2.0, 1.0, -1.0],
         "states-counted-otherwise: C·state counts state 3 with the wrong sign, state 0 not at all, state 1 twice, and the \

@@ -13,9 +13,12 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = Vec::new();
     if problem.reads_before() {
         // Stated as before: what reads after the update is out by one the other way.
-        all.push(Change::new(Part::Delay, "reads-after-update", "y reads the state after its update (off by one)", |v| {
-            v.delay = Delay::Readout(-1)
-        }));
+        all.push(Change::new(
+            Part::Delay,
+            "reads-after-update",
+            "y reads the state after its update (off by one)",
+            |v| v.delay = Delay::Readout(-1),
+        ));
     }
     for k in 1..=4usize {
         let change = Change::new(
@@ -35,10 +38,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
         all.push(Change::new(
             Part::Delay,
             name,
-            format!(
-                "C·state at position l is that of l {way} {}; skip and gate are in place",
-                k.abs()
-            ),
+            format!("C·state at position l is that of l {way} {}; skip and gate are in place", k.abs()),
             move |v: &mut Variant| v.delay = Delay::Readout(k),
         ));
     }

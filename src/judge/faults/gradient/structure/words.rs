@@ -45,7 +45,9 @@ pub(super) fn worded(place: &Place, by: By) -> (String, String) {
         By::RealPart => plain("real-part", "has its real part alone"),
         By::Magnitude => plain("magnitude", "has its absolute value in its place"),
         By::Squared => plain("squared", "is squared"),
-        By::Times(of) => (format!("times-{}", field(of).0), format!("has one factor {} too many", field(of).1)),
+        By::Times(of) => {
+            (format!("times-{}", field(of).0), format!("has one factor {} too many", field(of).1))
+        }
         By::Is(of) => (format!("is-{}", field(of).0), format!("has {} in its place", field(of).1)),
         By::IsPhi(k) => (format!("of-phi-{k}"), format!("has φ{k} for its function of z")),
         By::Factor(above, below) => {
