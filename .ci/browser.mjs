@@ -51,7 +51,7 @@ function inspect() {
     }
   }
   // Nor does a sentence have a word on each line.
-  const narrow = [...document.querySelectorAll("p, li, dd, td, th, summary, figcaption")].filter((e) => {
+  const narrow = [...document.querySelectorAll("p, li, dd, td, summary, figcaption")].filter((e) => {
     const words = e.textContent.trim().split(/\s+/).length;
     if (words < 5 || e.children.length > 0) return false;
     const range = document.createRange();

@@ -37,6 +37,7 @@ fn the_page_shows_every_case_and_every_anchor_leads_somewhere() {
         let page = page(&results);
         let rows = page.matches("<span id=\"case-").count();
         assert_eq!(rows, results.cases.len(), "{name}");
+        assert!(!page.contains("&amp;#x2f;") && !page.contains("&lt;wbr"), "{name}: escaped twice");
         let named = |begin: &'static str| {
             let rests = page.split(begin).skip(1);
             rests.map(|rest| rest.split('"').next().unwrap())

@@ -11,7 +11,7 @@ use crate::results::{BACKWARD, ErrorSequence, Results};
 use crate::tensor::ComputedName;
 
 const LEFT: f64 = 72.0;
-const RIGHT: f64 = 790.0;
+const RIGHT: f64 = 780.0;
 const TOP: f64 = 66.0;
 /// From a row of panels to the next one, where there are several.
 const ROW: f64 = 92.0;
