@@ -35,6 +35,7 @@ pub mod invariants;
 pub mod lanes;
 pub mod lean;
 pub mod lifting;
+pub mod linearized;
 pub mod lost_digits;
 pub mod model;
 pub mod one_step;

@@ -5,7 +5,7 @@
 //! element is within its bound then, and at most a quarter of the error is left ([`diagnose::NEEDED`]).
 
 use super::diagnose::{Case, NEEDED};
-use super::lean::{Channel, State};
+use super::linearized::{Channel, State};
 use crate::parallel;
 use crate::problem::Problem;
 use crate::promise::Contract;

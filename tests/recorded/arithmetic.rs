@@ -556,6 +556,45 @@ fn a_slight_factor_fails_where_an_arithmetic_is_stated() {
 }
 
 #[test]
+#[ignore = "temporary"]
+fn power() {
+    for (input, narrow, stages) in [
+        (InputType::F32, None, ""),
+        (InputType::Bf16, None, ""),
+        (InputType::F32, Some(Narrow::Tf32), "y=tf32"),
+        (InputType::F32, Some(Narrow::Tf32), "tf32"),
+        (InputType::F32, Some(Narrow::Rounded(InputType::Bf16)), "y=bf16"),
+        (InputType::Bf16, Some(Narrow::Rounded(InputType::Bf16)), "gate=bf16"),
+        (InputType::Bf16, Some(Narrow::Rounded(InputType::Bf16)), "bf16"),
+    ] {
+        let mut line = format!("{input} {stages:10}");
+        for (dim, seqlen) in [(4, 256), (4, 1024), (16, 1024), (16, 4096)] {
+            let shape = Shape { batch: 1, dim, dstate: 4, seqlen, groups: 1 };
+            let recipe = Recipe { shape, ..regime::EVERYTHING };
+            let operands = (Operand::Variable, Operand::Variable);
+            let problem = inputs::draw(&recipe, Weights::Real, input, operands, &mut Draw::new(7, "power"));
+            let stated: Option<Stages> = (!stages.is_empty()).then(|| stages.parse().expect("stages"));
+            let round = |stage, value| match (narrow, stated) {
+                (Some(narrow), Some(stated)) if stated.bits(stage).is_some() => narrow.of(value),
+                _ => value,
+            };
+            let mut least = f32::INFINITY;
+            for k in (4..=22).rev() {
+                let epsilon = 2.0f32.powi(-k);
+                let factors = Factors { out: 1.0 + epsilon, ..Factors::NONE };
+                let out = scan_by(&problem, round, factors, softplus);
+                if check(&problem, out, stated).cases[0].verdict == Verdict::Fail {
+                    least = epsilon;
+                    break;
+                }
+            }
+            line += &format!(" {dim}x{seqlen}: 2^{}", least.log2());
+        }
+        println!("{line}");
+    }
+}
+
+#[test]
 fn what_is_all_in_f32_passes_unstated() {
     for input in [InputType::Bf16, InputType::F16] {
         let problem = problem(input);

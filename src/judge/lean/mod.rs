@@ -1,0 +1,324 @@
+//! Whether the errors of many elements are roundings together, as each of them may be alone.
+//!
+//! Where an arithmetic is stated ([`crate::problem::stages`]), the bounds are wide, and leave room for a factor of 1.0001 or a
+//! constant that is typed with four digits. But roundings go both ways, and a factor goes one. So the errors of a tensor are also
+//! judged by sums of all of them.
+//!
+//! # What is summed
+//!
+//! T = Σ gᵢ(gotᵢ − wantᵢ) over the elements of a channel, and over those of all judged channels, for g = w/bound² with what a mistake would
+//! move: w = want for a factor, the part of it that comes from states for a factor of those, 1 for an offset. That is least squares:
+//! T/Σgw is the factor or the offset that fits best, errors being in units of their bounds, as far as these are finite.
+//!
+//! # How far a sound T may be from 0
+//!
+//! T is a real functional of the run as any element is, and the theory of [`super::budget`] holds for it: a rounding of an intermediate
+//! value v by a relative δ adds δκ, κ = v·∂T/∂v, to first order. The derivatives are those of reverse mode:
+//! q_l = g_l C_l s_l + Ā_{l+1} q_{l+1}, s_l being what follows y, for ∂T/∂x_l. With |δ| at most the unit of a stage, |T| ≤ D + λ√V:
+//!
+//! - V = Σ(unit·|κ|)² over the roundings of stages, λ as there: a sound T is beyond with probability below 2.6·10⁻¹⁴, and one of the
+//!   some thousand of a run with less than 10⁻¹⁰. Roundings of one value after another are taken as one while the value moves by less than
+//!   [`MOVES`] of their units: V has the square of their sum. V is taken as often as the most frequent z or b of a channel occurs, and
+//!   for what is rounded after the states as often as the most frequent output does, up to [`ALIKE`] of a unit.
+//! - V has the products and sums of f32, too. D has all else, as if it never cancelled: for each element what of its bound with all stages
+//!   in f32 is not taken as random there either, and what is of second order and has no mean of 0: δ² of an exponent, [`SECOND`] times at
+//!   most, of all terms.
+//! - Where a stage is in tf32, tensor cores may cut bits off: each δ may be anything in [−unit, 0], and T may be off by that as a whole.
+//!   A factor above 1 shows all the same; one below, down to 1 − unit, does not.
+//! - Exponents that are summed in log space: one sum after the other, δ of step l is at most u·Σ|z| since its block began. As a tree, a sum
+//!   of 2ʲ exponents moves as many factors eˢ where states are read and e⁻ˢ where inputs enter. Both are allowed.
+//!
+//! What is stated to be in f32 is not judged so: there the bounds of elements are as narrow.
+//!
+//! # What looks like roundings
+//!
+//! A run that fails is named after an arithmetic only if its errors look like that arithmetic's ([`Asked::Likeness`]): T of all channels is
+//! near 0 or, in tf32, near what cutting off gives where it is done: between a quarter and half of a unit on average, as mantissas lie
+//! between 1 and 2, in all of the roundings of a place or in none. Near is within D + [`ALIKENESS`]·√V, where D has [`CAREFUL`] times the
+//! level of rounding in the place of what f32 allows. And the errors of out are as large as such roundings make them, root mean square,
+//! up to a factor of [`AS_LARGE`]: the scan is computed with them.
+
+mod roundings;
+
+use self::roundings::ROUNDED;
+use super::budget::{Budget, ChannelBudget, LAMBDA};
+use super::linearized::Channel;
+use crate::formula::Form;
+use crate::parallel;
+use crate::problem::{InputType, Problem, Stages};
+use crate::promise::Contract;
+use crate::promise::allowance::{Arithmetic, U};
+use crate::tensor::{Tensor, TensorName, Tensors};
+
+/// Units that a value has to move by before its next rounding is as good as another one.
+const MOVES: f64 = 4.0;
+/// The part of a unit within which outputs are equal.
+const ALIKE: f64 = 1.0 / 16.0;
+/// Squares of a unit that errors of second order may be off the level of rounding, of which terms have some units: e^{zδ} is off by
+/// (zδ)²/2, and e^{−s} of a sum s of such z is at most 0.6/s². Products of independent roundings have a mean of 0. A choice.
+const SECOND: f64 = 1.0;
+
+/// How strictly errors are compared with roundings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Whether any roundings of the stages may be these errors: for a verdict.
+    Possibility,
+    /// Whether they look like them: for a name.
+    Likeness,
+}
+
+/// λ of a likeness, of all channels together. A choice: units are hard bounds, so that this is some three standard deviations of errors
+/// that are spread evenly.
+const ALIKENESS: f64 = 1.5;
+
+/// How much larger or smaller than simulated ones errors may be, root mean square. A choice: a kernel rounds elsewhere in a stage, or
+/// more often.
+const AS_LARGE: f64 = 2.5;
+
+/// What f32 is expected to be off, in [`super::budget::Bounds::rounding`]. A choice.
+const CAREFUL: f64 = 4.0;
+
+/// Errors of a tensor that go one way by more than roundings do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lean {
+    pub kind: Kind,
+    /// The weighted mean of the errors: of what is wanted for a factor, else as they are.
+    pub mean: f64,
+    /// The most that it may be on that side, above 0 or below.
+    pub allowed: f64,
+    /// Of a judged channel's row; none for all of them together.
+    pub row: Option<usize>,
+    pub elements: usize,
+}
+
+/// Which way errors may go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// With the values.
+    Factor,
+    /// With what of them comes from states, without the skip.
+    FactorOfStates,
+    /// Up or down.
+    Offset,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Factor, Kind::FactorOfStates, Kind::Offset];
+}
+
+impl Lean {
+    /// One sentence, for the arithmetic that is stated.
+    pub fn reason(&self, stages: Stages) -> String {
+        let Lean { kind, mean, allowed, elements, .. } = *self;
+        let (size, most) = (mean.abs(), allowed.abs());
+        let seen = match (kind, mean > 0.0) {
+            (Kind::Factor, true) => format!("values are too large by {size:.1e} of themselves"),
+            (Kind::Factor, false) => format!("values are too small by {size:.1e} of themselves"),
+            (Kind::FactorOfStates, true) => {
+                format!("sums over states are too large by {size:.1e} of themselves")
+            }
+            (Kind::FactorOfStates, false) => {
+                format!("sums over states are too small by {size:.1e} of themselves")
+            }
+            (Kind::Offset, true) => format!("values are too high by {size:.1e}"),
+            (Kind::Offset, false) => format!("values are too low by {size:.1e}"),
+        };
+        format!(
+            "{seen}, on average over {elements} elements, where roundings of {stages} come to {most:.1e} at most: each element is within its \
+             bound, but roundings go both ways, and these errors go one way"
+        )
+    }
+}
+
+/// Which of the tensors have errors that no roundings of the contract's stages have together. `got` and `want` are the judged
+/// channels, with the bounds for that contract.
+pub fn leaning(
+    form: Form,
+    problem: &Problem,
+    contract: &Contract,
+    (got, want): (&Tensors<f64>, &Tensors<f64>),
+    budget: &Budget,
+    asked: Asked,
+) -> Vec<(TensorName, Lean)> {
+    let stages = contract.arithmetic.stages;
+    if stages.in_f32() == stages {
+        return Vec::new();
+    }
+    let single =
+        Contract { arithmetic: Arithmetic { stages: stages.in_f32(), ..contract.arithmetic }, ..*contract };
+    let tensors: Vec<(TensorName, &Tensor<f64>, &Tensor<f64>)> = got.zip(want).collect();
+    let rows = problem.judged_channels.len();
+    let of_row = |&row: &usize| {
+        let channel = Channel::new(form, problem, contract, row);
+        let unit = channel.largest_unit();
+        let systematic = ChannelBudget::new(form, problem, channel.at, &single).systematic();
+        let mut of_tensors = Vec::new();
+        for (name, got, want) in &tensors {
+            let len = want.values.len() / rows;
+            let own = row * len..(row + 1) * len;
+            let (wide, narrow) = (&budget.tensors[*name], &systematic[*name]);
+            for kind in Kind::ALL {
+                let mut sums = Sums::default();
+                let ways = ways(&channel, kind, *name, &want.values[own.clone()]);
+                let mut weights = vec![0.0; len];
+                for (i, at) in own.clone().enumerate() {
+                    let (got, exact, bounds) = (got.values[at], want.values[at], at / want.width);
+                    let bound = wide.bound[bounds];
+                    if !(got.is_finite() && exact.is_finite() && bound.is_finite() && bound > 0.0) {
+                        continue;
+                    }
+                    let weight = ways[i] / bound / bound;
+                    weights[i] = weight;
+                    sums.error += weight * (got - exact);
+                    sums.whole += weight * ways[i];
+                    let level = narrow.rounding[i / want.width];
+                    sums.coherent += weight.abs()
+                        * match asked {
+                            Asked::Possibility => {
+                                narrow.bound[i / want.width] + SECOND * unit * unit * level / U
+                            }
+                            Asked::Likeness => CAREFUL * level,
+                        };
+                    sums.elements += usize::from(weight != 0.0);
+                }
+                let stored =
+                    (problem.input != InputType::F32).then_some(&wide.store[own.start / want.width..]);
+                roundings::add(
+                    &channel,
+                    (*name, &want.values[own.clone()]),
+                    &weights,
+                    stored,
+                    budget.repeats,
+                    &mut sums,
+                );
+                of_tensors.push(sums);
+            }
+        }
+        of_tensors
+    };
+    let by_row = parallel::map(&(0..rows).collect::<Vec<_>>(), &of_row);
+    let mut found = Vec::new();
+    for (i, (name, ..)) in tensors.iter().enumerate() {
+        for (k, kind) in Kind::ALL.into_iter().enumerate() {
+            let mut whole = Sums::default();
+            for (row, sums) in by_row.iter().enumerate() {
+                let sums = &sums[i * Kind::ALL.len() + k];
+                whole.absorb(sums);
+                let lean = sums.lean(kind, Some(row), asked).filter(|_| asked == Asked::Possibility);
+                found.extend(lean.map(|lean| (*name, lean)));
+            }
+            found.extend(whole.lean(kind, None, asked).map(|lean| (*name, lean)));
+        }
+    }
+    found
+}
+
+/// How much the errors of out differ in size from simulated roundings of the contract's stages, as a logarithm; none where they do not look
+/// like them ([`Asked::Likeness`]).
+pub fn looks_like(
+    form: Form,
+    problem: &Problem,
+    contract: &Contract,
+    (got, want): (&Tensors<f64>, &Tensors<f64>),
+    budget: &Budget,
+) -> Option<f64> {
+    let stages = contract.arithmetic.stages;
+    if stages.in_f32() == stages {
+        return Some(0.0);
+    }
+    if !leaning(form, problem, contract, (got, want), budget, Asked::Likeness).is_empty() {
+        return None;
+    }
+    let (Some(got), Some(want)) = (got.get(TensorName::Out), want.get(TensorName::Out)) else {
+        return Some(0.0);
+    };
+    let bounds = &budget.tensors[TensorName::Out].bound;
+    let length = problem.shape.seqlen;
+    let of_row = |&row: &usize| {
+        let channel = Channel::new(form, problem, contract, row);
+        let simulated = [false, true].map(|cuts| channel.simulated(cuts));
+        let mut sums = [0.0; 3];
+        for (l, at) in (row * length..(row + 1) * length).enumerate() {
+            let errors = [
+                got.values[at] - want.values[at],
+                simulated[0][l] - want.values[at],
+                simulated[1][l] - want.values[at],
+            ];
+            if errors.iter().all(|error| error.is_finite()) && bounds[at].is_finite() {
+                sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += (error / bounds[at]).powi(2));
+            }
+        }
+        sums
+    };
+    let rows: Vec<usize> = (0..problem.judged_channels.len()).collect();
+    let add = |[a, b, c]: [f64; 3], [d, e, f]: [f64; 3]| [a + d, b + e, c + f];
+    let [seen, rounded, cut] = parallel::map(&rows, &of_row).into_iter().fold([0.0; 3], add);
+    // Of squares. What is no number is far off.
+    let apart = |simulated: f64| (0.5 * (seen / simulated).ln()).abs();
+    let nearest = apart(rounded).min(apart(cut));
+    (nearest <= AS_LARGE.ln()).then_some(nearest)
+}
+
+/// What a mistake of this kind moves the elements of a tensor by.
+fn ways(channel: &Channel, kind: Kind, name: TensorName, want: &[f64]) -> Vec<f64> {
+    match kind {
+        Kind::Factor => want.to_vec(),
+        Kind::Offset => vec![1.0; want.len()],
+        // The state is such a part by itchannel.
+        Kind::FactorOfStates if name == TensorName::LastState || channel.problem.d.is_none() => {
+            vec![0.0; want.len()]
+        }
+        Kind::FactorOfStates => channel.seen(|state| state.x).0,
+    }
+}
+
+/// T, and what it may be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    error: f64,
+    /// What T would be for values twice as large, or for errors of 1.
+    whole: f64,
+    /// D
+    coherent: f64,
+    /// What cutting a whole unit off adds, by what is rounded.
+    cuts: [f64; ROUNDED],
+    /// V
+    variance: f64,
+    elements: usize,
+}
+
+impl Sums {
+    fn absorb(&mut self, other: &Sums) {
+        self.error += other.error;
+        self.whole += other.whole;
+        self.coherent += other.coherent;
+        self.cuts.iter_mut().zip(other.cuts).for_each(|(cut, other)| *cut += other);
+        self.variance += other.variance;
+        self.elements += other.elements;
+    }
+
+    fn lean(&self, kind: Kind, row: Option<usize>, asked: Asked) -> Option<Lean> {
+        let lambda = if asked == Asked::Likeness { ALIKENESS } else { LAMBDA };
+        let random = self.coherent + lambda * self.variance.sqrt();
+        let cuts = self.cuts.iter().copied().filter(|cut| *cut != 0.0);
+        // Each place adds what it cuts, or nothing.
+        let mut possible = vec![[-random, random]];
+        for cut in cuts {
+            let one = match asked {
+                Asked::Possibility => [0.0, cut],
+                Asked::Likeness => [0.25 * cut, 0.5 * cut],
+            };
+            let cut = |[low, high]: [f64; 2]| [low + one[0].min(one[1]), high + one[0].max(one[1])];
+            possible.extend(possible.clone().into_iter().map(cut));
+        }
+        // What is no number bounds nothing.
+        if possible.iter().any(|[low, high]| !(self.error < *low || self.error > *high)) {
+            return None;
+        }
+        let [low, high] =
+            possible.iter().fold([0.0f64; 2], |all, one| [all[0].min(one[0]), all[1].max(one[1])]);
+        let Sums { error, whole, elements, .. } = *self;
+        let allowed = if error > 0.0 { high } else { low };
+        Some(Lean { kind, mean: error / whole, allowed: allowed / whole, row, elements })
+    }
+}

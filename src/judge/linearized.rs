@@ -1,0 +1,242 @@
+//! One channel's scan in f64, position by position, with what slight changes of it move: for judgements of all elements together. Not a
+//! truth, as [`super::model`] is none.
+
+use num_complex::Complex64;
+
+use super::budget;
+use super::model;
+use crate::formula::{Form, OFFSETS, Transition};
+use crate::problem::{Problem, Stage};
+use crate::promise::Contract;
+use crate::promise::allowance::{Arithmetic, U};
+
+/// A channel's scan, position by position in the order of each direction.
+pub struct Channel<'a> {
+    pub problem: &'a Problem,
+    pub contract: &'a Contract,
+    pub at: (usize, usize),
+    pub directions: Vec<Vec<Position>>,
+    /// What y is of Re Σ C x of one direction.
+    pub scale: f64,
+    /// Whether products of Ā are exponentials of running sums, and what of them begins anew.
+    pub block: Option<usize>,
+}
+
+/// All states at one position of a direction.
+pub struct Position {
+    pub l: usize,
+    pub delta: f64,
+    /// What stages let Δ be off, relative.
+    pub delta_error: f64,
+    pub states: Vec<State>,
+}
+
+#[derive(Clone, Copy, Default)]
+pub struct State {
+    pub z: Complex64,
+    pub a_bar: Complex64,
+    pub input: Complex64,
+    /// Δ ∂/∂Δ of Ā and of B̄u.
+    pub moved: [Complex64; 2],
+    pub before: Complex64,
+    pub x: Complex64,
+    /// Of the terms of `input` together.
+    pub input_size: f64,
+    /// Magnitudes of the terms of x, before the step and after it.
+    pub sizes: [f64; 2],
+    pub c: Complex64,
+    /// Σ|z| since the block began.
+    pub exponents: f64,
+}
+
+/// Of Δ, for derivatives.
+const NUDGE: f64 = 1.0 / (1u64 << 20) as f64;
+
+impl<'a> Channel<'a> {
+    pub fn new(form: Form, problem: &'a Problem, contract: &'a Contract, row: usize) -> Self {
+        let (at, shape) = (problem.judged_channels[row], problem.shape);
+        let arithmetic = contract.arithmetic;
+        let single = Arithmetic { stages: arithmetic.stages.in_f32(), ..arithmetic };
+        let is_exponential = form.formula().a_bar == Transition::Exponential;
+        let log_space = arithmetic.stages.log_space.filter(|_| is_exponential);
+        let block = log_space.map(|log_space| log_space.block.map_or(shape.seqlen, |block| block.get()));
+        let value = |values: &[f32], index| budget::complex_at(problem.weights, values, index);
+        let walk = |backwards: bool| {
+            let initial = problem.initial_state.as_ref().filter(|_| !backwards);
+            let mut x: Vec<Complex64> = (0..shape.dstate)
+                .map(|n| initial.map_or(Complex64::ZERO, |given| value(given, problem.state_index(at, n))))
+                .collect();
+            let (mut exponents, mut sizes) =
+                (vec![0.0; shape.dstate], x.iter().map(|x| x.norm()).collect::<Vec<_>>());
+            let mut positions = Vec::with_capacity(shape.seqlen);
+            for i in 0..shape.seqlen {
+                let l = if backwards { shape.seqlen - 1 - i } else { i };
+                let (delta, stated) = budget::step_size(problem, at, l, arithmetic);
+                let (_, usual) = budget::step_size(problem, at, l, single);
+                let begins = block.is_some_and(|block| i % block == 0);
+                let of_state = |n: usize| {
+                    let a = value(&problem.a, problem.weight_index(at.1, n));
+                    let b = value(&problem.b, problem.operand_index(problem.b_operand, at, n, l));
+                    let c = value(&problem.c, problem.operand_index(problem.c_operand, at, n, l));
+                    let (b, c) = if problem.reads_with_b() { (Complex64::ONE, b * c) } else { (b, c) };
+                    let step = |delta: f64| {
+                        let step = model::step(form, problem.weights, (delta, 0.0), a, b, contract);
+                        let [before, after] = step.neighbours.map(|of| of.map(|(b_bar, _)| b_bar));
+                        let inputs = [Some(step.b_bar), before, after].into_iter().zip(OFFSETS);
+                        let of = |(b_bar, offset): (Option<Complex64>, isize)| {
+                            b_bar.map(|b_bar| b_bar * f64::from(problem.u_at(at, l as isize + offset)))
+                        };
+                        let inputs: Vec<Complex64> = inputs.filter_map(of).collect();
+                        let size: f64 = inputs.iter().map(|input| input.norm()).sum();
+                        (step.a_bar, inputs.into_iter().sum::<Complex64>(), size)
+                    };
+                    let ((a_bar, input, input_size), nudged) = (step(delta), step(delta * (1.0 + NUDGE)));
+                    let moved = [(nudged.0 - a_bar) / NUDGE, (nudged.1 - input) / NUDGE];
+                    State { z: a * delta, a_bar, input, input_size, moved, c, ..State::default() }
+                };
+                let mut states: Vec<State> = (0..shape.dstate).map(of_state).collect();
+                for (n, state) in states.iter_mut().enumerate() {
+                    let (x, sum, size) = (&mut x[n], &mut exponents[n], &mut sizes[n]);
+                    state.sizes[0] = *size;
+                    *size = state.a_bar.norm() * *size + state.input_size;
+                    state.sizes[1] = *size;
+                    state.before = *x;
+                    *x = state.a_bar * *x + state.input;
+                    state.x = *x;
+                    *sum = if begins { 0.0 } else { *sum } + state.z.norm();
+                    state.exponents = *sum;
+                }
+                positions.push(Position { l, delta, delta_error: stated - usual, states });
+            }
+            positions
+        };
+        let mut directions = vec![walk(false)];
+        directions.extend(form.is_bidirectional().then(|| walk(true)));
+        let scale = problem.output_factor() / directions.len() as f64;
+        Channel { problem, contract, at, directions, scale, block }
+    }
+
+    /// What out has of states that are these in the place of x, which are asked for position by position, gated and without the skip; and
+    /// the last ones.
+    pub fn seen(&self, mut x_of: impl FnMut(&State) -> Complex64) -> (Vec<f64>, Vec<f64>) {
+        let Channel { problem, at, .. } = *self;
+        let mut out = vec![0.0; problem.shape.seqlen];
+        let mut last = Vec::new();
+        for positions in &self.directions {
+            let mut before = vec![Complex64::ZERO; problem.shape.dstate];
+            for position in positions {
+                for (state, before) in position.states.iter().zip(&mut before) {
+                    let x = x_of(state);
+                    let seen = if problem.reads_before() { *before } else { x };
+                    out[position.l] += self.scale * (state.c * seen).re;
+                    *before = x;
+                }
+            }
+            if last.is_empty() {
+                let parts =
+                    before.iter().flat_map(|x| [x.re, x.im].into_iter().take(problem.weights.width()));
+                last = parts.collect();
+            }
+        }
+        if let Some(z) = &problem.z {
+            for (l, out) in out.iter_mut().enumerate() {
+                *out *= budget::silu(f64::from(z[problem.sequence_index(at.0, at.1, l)]));
+            }
+        }
+        (out, last)
+    }
+
+    /// The same of states whose steps are off by as much as these add, to first order.
+    pub fn moved(&self, off: impl Fn(&State) -> Complex64) -> (Vec<f64>, Vec<f64>) {
+        let dstate = self.problem.shape.dstate;
+        let steps = dstate * self.problem.shape.seqlen;
+        let (mut states, mut step) = (vec![Complex64::ZERO; dstate], 0);
+        self.seen(|state| {
+            // The other direction starts anew.
+            if step % steps < dstate {
+                states[step % dstate] = Complex64::ZERO;
+            }
+            let x = &mut states[step % dstate];
+            *x = state.a_bar * *x + off(state);
+            step += 1;
+            *x
+        })
+    }
+
+    /// Its outputs with the roundings of the stages, or with what tensor cores cut off in their place.
+    pub fn simulated(&self, cuts: bool) -> Vec<f64> {
+        let Channel { problem, at, .. } = *self;
+        let stages = self.contract.arithmetic.stages;
+        let real = |stage: Stage, value: f64| {
+            let Some(bits) = stages.bits(stage).filter(|_| value != 0.0) else { return value };
+            let last = (value.abs().log2().floor() - f64::from(bits - 1)).exp2();
+            let scaled = value / last;
+            last * if cuts && stages.cuts(stage) { scaled.trunc() } else { scaled.round_ties_even() }
+        };
+        let round = |stage, value: Complex64| Complex64::new(real(stage, value.re), real(stage, value.im));
+        let mut out = vec![0.0; problem.shape.seqlen];
+        for positions in &self.directions {
+            let mut x: Vec<Complex64> = positions[0].states.iter().map(|state| state.before).collect();
+            let mut sums = vec![(0.0f32, 0.0f64); x.len()];
+            for position in positions {
+                let index = problem.sequence_index(at.0, at.1, position.l);
+                let given = f64::from(problem.delta[index])
+                    + problem.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[at.1]));
+                let mut delta = position.delta;
+                if stages.naive_softplus && problem.delta_softplus {
+                    delta = f64::from(1.0 + given.exp() as f32).ln();
+                }
+                let off = real(Stage::Delta, delta) / position.delta - 1.0;
+                let mut y = 0.0;
+                for ((state, x), sum) in position.states.iter().zip(&mut x).zip(&mut sums) {
+                    let before = *x;
+                    // A difference of running sums is off by what either is.
+                    let mut exponent = 0.0;
+                    if self.block.is_some() {
+                        if state.exponents == state.z.norm() {
+                            *sum = (0.0, 0.0);
+                        }
+                        let lost = f64::from(sum.0) - sum.1;
+                        *sum = (sum.0 + state.z.re as f32, sum.1 + state.z.re);
+                        exponent = f64::from(sum.0) - sum.1 - lost;
+                    }
+                    let z_off = round(Stage::State, state.z) - state.z;
+                    let decay = (state.a_bar + state.moved[0] * off) * (1.0 + z_off + exponent);
+                    let input = round(Stage::Du, state.input + state.moved[1] * off);
+                    let product = round(Stage::State, round(Stage::State, decay) * *x);
+                    *x = round(Stage::State, product + round(Stage::State, input));
+                    let seen = if problem.reads_before() { before } else { *x };
+                    y += (round(Stage::Y, seen) * state.c).re;
+                }
+                out[position.l] += self.scale * y;
+            }
+        }
+        for (l, out) in out.iter_mut().enumerate() {
+            let index = problem.sequence_index(at.0, at.1, l);
+            *out = real(Stage::Y, *out);
+            if let Some(d) = &problem.d {
+                let skip = real(Stage::Y, f64::from(d[at.1]) * f64::from(problem.u[index]));
+                *out = real(Stage::Y, *out + skip);
+            }
+            if let Some(z) = &problem.z {
+                *out = real(Stage::Gate, *out * real(Stage::Gate, budget::silu(f64::from(z[index]))));
+            }
+            *out = f64::from(problem.input.round(*out as f32));
+        }
+        out
+    }
+
+    /// The largest relative error that a stage lets a value have.
+    pub fn largest_unit(&self) -> f64 {
+        let positions = self.directions.iter().flatten();
+        let exponents = |p: &Position| p.states.iter().fold(0.0f64, |most, state| most.max(state.exponents));
+        let most = positions.fold(0.0f64, |most, p| most.max(p.delta_error).max(U * exponents(p)));
+        most.max(self.contract.arithmetic.stages.unit())
+    }
+
+    /// Re Σ C x where it is read.
+    pub fn read(&self, position: &Position) -> f64 {
+        let before = self.problem.reads_before();
+        position.states.iter().map(|s| (s.c * if before { s.before } else { s.x }).re).sum()
+    }
+}
