@@ -30,7 +30,7 @@ const ROOMS: &[(&str, &str)] = &[
         "cli",
         "check diff formula hexfloat judge kernel leftovers method problem promise report results tensor tensor_file",
     ),
-    ("cli", "bench case functions operation parts scalar_function truth verify"),
+    ("cli", "bench case functions named operation parts scalar_function truth verify"),
 ];
 
 /// The code of a file, or of all files in a folder, line by line and without comments.

@@ -528,7 +528,6 @@ fn a_slight_factor_is_no_rounding() {
         let case = caused(&problem, scan_by(&problem, |_, value| value, factors, softplus), None);
         assert_eq!(case.verdict, Verdict::Fail, "{name}");
         let said: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
-        println!("{:?}", case.diagnosis);
         assert_eq!(said.first(), Some(&name), "{said:?}");
         assert!(case.diagnosis[0].what.contains(number), "{}", case.diagnosis[0].what);
         let is_rounding =
@@ -549,48 +548,8 @@ fn a_slight_factor_fails_where_an_arithmetic_is_stated() {
     ] {
         let out = scan_by(&problem, |_, value| value, factors, softplus);
         let case = &check(&problem, out, Some(stages.parse().expect("an arithmetic"))).cases[0];
-        println!("{stages}: {}", case.reason);
         assert_eq!(case.verdict, Verdict::Fail, "{stages}");
         assert!(case.reason.contains("these errors go one way"), "{}", case.reason);
-    }
-}
-
-#[test]
-#[ignore = "temporary"]
-fn power() {
-    for (input, narrow, stages) in [
-        (InputType::F32, None, ""),
-        (InputType::Bf16, None, ""),
-        (InputType::F32, Some(Narrow::Tf32), "y=tf32"),
-        (InputType::F32, Some(Narrow::Tf32), "tf32"),
-        (InputType::F32, Some(Narrow::Rounded(InputType::Bf16)), "y=bf16"),
-        (InputType::Bf16, Some(Narrow::Rounded(InputType::Bf16)), "gate=bf16"),
-        (InputType::Bf16, Some(Narrow::Rounded(InputType::Bf16)), "bf16"),
-    ] {
-        let mut line = format!("{input} {stages:10}");
-        for (dim, seqlen) in [(4, 256), (4, 1024), (16, 1024), (16, 4096)] {
-            let shape = Shape { batch: 1, dim, dstate: 4, seqlen, groups: 1 };
-            let recipe = Recipe { shape, ..regime::EVERYTHING };
-            let operands = (Operand::Variable, Operand::Variable);
-            let problem = inputs::draw(&recipe, Weights::Real, input, operands, &mut Draw::new(7, "power"));
-            let stated: Option<Stages> = (!stages.is_empty()).then(|| stages.parse().expect("stages"));
-            let round = |stage, value| match (narrow, stated) {
-                (Some(narrow), Some(stated)) if stated.bits(stage).is_some() => narrow.of(value),
-                _ => value,
-            };
-            let mut least = f32::INFINITY;
-            for k in (4..=22).rev() {
-                let epsilon = 2.0f32.powi(-k);
-                let factors = Factors { out: 1.0 + epsilon, ..Factors::NONE };
-                let out = scan_by(&problem, round, factors, softplus);
-                if check(&problem, out, stated).cases[0].verdict == Verdict::Fail {
-                    least = epsilon;
-                    break;
-                }
-            }
-            line += &format!(" {dim}x{seqlen}: 2^{}", least.log2());
-        }
-        println!("{line}");
     }
 }
 
