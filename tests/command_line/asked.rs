@@ -17,6 +17,8 @@ const RK4_IS_ZOH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/rk4
 /// Of one problem with few positions.
 const SMALL: [&str; 10] =
     ["--regime", "l1", "--weights", "real", "--input", "f32", "--b", "constant", "--c", "constant"];
+/// Of every regime one problem, and all sweeps.
+const ONE_LAYOUT: &[&str] = &["--weights", "real", "--input", "f32", "--b", "constant", "--c", "constant"];
 
 fn verify(folder: &Path, more: &[&str]) -> Output {
     let args: Vec<&str> = ["verify", "--backend", "cpu"].iter().chain(more).copied().collect();
@@ -184,7 +186,8 @@ fn a_headers_backward_is_judged_and_run_again_and_its_absence_said() {
         let args: Vec<&str> = ["--header", header].iter().chain(more).copied().collect();
         verify(home.path(), &args)
     };
-    let wrong = run(OF_ZOH, &["--method", "zoh,rk4", "--weights", "real", "--json", "first.json"]);
+    let asked = ["--method", "zoh,rk4", "--json", "first.json"];
+    let wrong = run(OF_ZOH, &[&asked, ONE_LAYOUT].concat());
     assert_eq!(wrong.status.code(), Some(1));
     assert!(!text(&wrong.stdout).contains(NONE));
     let again = run(OF_ZOH, &["--rerun-failed", "first.json", "--json", "again.json"]);
@@ -381,7 +384,7 @@ fn verdicts_stand_before_causes_and_are_said() {
 fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
     let home = tempfile::tempdir().expect("a folder");
 
-    let of_header = ["verify", "--header", RK4_IS_ZOH, "--method", "rk4", "--weights", "real"];
+    let of_header = [&["verify", "--header", RK4_IS_ZOH, "--method", "rk4"], ONE_LAYOUT].concat();
     for args in [&["check", FAILING][..], &of_header] {
         for more in [&[][..], &["--diagnosis", "off"]] {
             let args = [args, &["--json", "results.json", "--out", "report"], more].concat();

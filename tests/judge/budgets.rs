@@ -2,6 +2,7 @@
 //! kernel that is needlessly worse than a plain one fails although every element is within its bound.
 
 use holdfast::judge::budget;
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::scan::{self, Place};
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
@@ -103,6 +104,7 @@ fn the_relative_gate_catches_a_loss_that_the_absolute_one_lets_pass() {
         filter: one_f32("seqlen-1025", Weights::Complex),
         passes: Passes::Forward,
         sensitivity: false,
+        diagnosis: Budget::Off,
         ..Request::everything(1)
     };
     let results = verify(&request, &CpuBackend::perturbed(LOSS, 0.0));

@@ -6,37 +6,39 @@ use holdfast::judge::invariants::Invariant;
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::{InputType, Operand, regime};
+use holdfast::problem::regime;
 use holdfast::promise::Tier;
 use holdfast::results::Verdict;
 use holdfast::verify::{Passes, Request};
 
-use crate::support::run::verify;
+use crate::support::run::{in_one_layout, verify};
 
 /// Chunks begin at multiples of so many positions.
 const SHORTEST: usize = 64;
 
+fn passes_in_chunks(tier: Tier, chunks: usize, filter: Filter) {
+    let long = || regime::all().iter().filter(|regime| regime.recipe.shape.seqlen > SHORTEST);
+    let filter = Filter { regimes: long().collect(), ..filter };
+    let request = Request { passes: Passes::Forward, filter, sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, &CpuBackend::in_tier(tier).with_chunks(chunks));
+    let failing = results.cases.iter().filter(|case| case.verdict != Verdict::Pass);
+    let wrong: Vec<&str> = failing.map(|case| case.id.as_str()).collect();
+    assert!(wrong.is_empty(), "{tier}, {chunks} chunks: {wrong:#?}");
+    let tried: BTreeSet<&str> = results.cases.iter().map(|case| &*case.regime).collect();
+    assert_eq!(tried.len(), long().count(), "{tier}");
+}
+
+/// What a chunk begins with is the same whatever is stored, and however B and C are: one of each.
 #[test]
 fn every_regime_passes_in_chunks() {
-    let long = || regime::all().iter().filter(|regime| regime.recipe.shape.seqlen > SHORTEST);
-    // What a chunk begins with is the same whatever is stored, and however B and C are: the fast tier has one of each.
-    let (f32, variable) = (vec![InputType::F32], vec![Operand::Variable]);
-    let of_one = Filter { inputs: f32, b: variable.clone(), c: variable, ..Filter::default() };
-    for (tier, chunks, filter) in [(Tier::Accurate, 7, Filter::default()), (Tier::Fast, 3, of_one)] {
-        let filter = Filter { regimes: long().collect(), ..filter };
-        let everything = Request::everything(1);
-        let request = Request { passes: Passes::Forward, filter, sensitivity: false, ..everything };
-        let results = verify(&request, &CpuBackend::in_tier(tier).with_chunks(chunks));
-        let wrong: Vec<&str> = results
-            .cases
-            .iter()
-            .filter(|case| case.verdict != Verdict::Pass)
-            .map(|case| case.id.as_str())
-            .collect();
-        assert!(wrong.is_empty(), "{tier}, {chunks} chunks: {wrong:#?}");
-        let tried: BTreeSet<&str> = results.cases.iter().map(|case| &*case.regime).collect();
-        assert_eq!(tried.len(), long().count(), "{tier}");
-    }
+    passes_in_chunks(Tier::Accurate, 7, in_one_layout());
+    passes_in_chunks(Tier::Fast, 3, in_one_layout());
+}
+
+#[test]
+#[ignore = "`cargo test` tries one layout of each regime: .ci/long"]
+fn every_case_passes_in_chunks() {
+    passes_in_chunks(Tier::Accurate, 7, Filter::default());
 }
 
 /// A NaN sends its channel's block through the whole sequence at once, and what lies ahead of it is rounded as without chunks: that law

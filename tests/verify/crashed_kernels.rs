@@ -11,10 +11,10 @@ use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime}
 use holdfast::report;
 use holdfast::results::{Results, Verdict};
 use holdfast::tensor::Tensors;
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rstest::rstest;
 
-use crate::support::run::method_of;
+use crate::support::run::{method_of, verify};
 
 /// The production kernels, but one of them crashes: foh with complex weights and f16 inputs.
 struct OneCrashes {
@@ -53,7 +53,7 @@ fn run(crash: Crash) -> Results {
     let crashing = CpuBackend::crashing(crash).with_limit(Duration::from_millis(500));
     let filter = Filter { regimes: vec![regime::find("short").expect("a regime")], ..Filter::default() };
     let request = Request { filter, sensitivity: false, ..Request::everything(1) };
-    verify(&request, &OneCrashes { sound: CpuBackend::new(), crashing }, &|| {})
+    verify(&request, &OneCrashes { sound: CpuBackend::new(), crashing })
 }
 
 #[rstest]

@@ -114,7 +114,7 @@ fn by_kind(all: &[Alternative]) -> Vec<(&str, Vec<&Alternative>)> {
 fn what_is_said_of_planted_changes_is_as_recorded() {
     let description = "Changes to a scan, planted: how many are named first (=), named later (~), pass (.), have another name (≈), get \
                        none at once (?). Then all names of which not every change is first or passes, and what some are called \
-                       instead. `cargo test` compares one name in 16, in one of the methods that have it.";
+                       instead. `cargo test` compares one name in 32, in one of the methods that have it.";
     let mut counts = String::new();
     let mut rows: Vec<(String, Vec<String>, BTreeSet<String>)> = Vec::new();
     for (method, problem) in planted_problems() {
@@ -149,7 +149,7 @@ fn what_is_said_of_planted_changes_is_as_recorded() {
     golden("scan-planted", description, &counts);
 }
 
-/// One name in 16, in one of the methods that have it, by turns.
+/// One name in 32, in one of the methods that have it, by turns.
 #[test]
 fn what_is_said_of_some_is_as_recorded() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/changes/scan-planted.snap");
@@ -163,12 +163,12 @@ fn what_is_said_of_some_is_as_recorded() {
     names.dedup();
     let plantings: Vec<Planting> =
         cases.iter().map(|(method, problem)| Planting::new(*method, problem.clone())).collect();
-    let wrong = names.into_par_iter().enumerate().filter(|(i, _)| i % 16 == 0).filter_map(|(i, name)| {
+    let wrong = names.into_par_iter().enumerate().filter(|(i, _)| i % 32 == 0).filter_map(|(i, name)| {
         let of =
             |kinds: &'_ Vec<(&str, Vec<&Alternative>)>| kinds.iter().position(|(known, _)| *known == name);
         let have: Vec<(usize, usize)> =
             kinds.iter().enumerate().filter_map(|(at, kinds)| Some((at, of(kinds)?))).collect();
-        let (at, which) = have[i / 16 % have.len()];
+        let (at, which) = have[i / 32 % have.len()];
         let (marks, _) = marks(&plantings[at], &some(&kinds[at][which].1));
         let row = golden.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let cell = format!("{} {marks}", cases[at].0);

@@ -83,7 +83,7 @@ const ALL: [(&str, fn() -> Vec<List>); 3] =
 #[ignore = "`cargo test` tries some of each list: .ci/long"]
 fn what_is_said_of_wrong_steps_is_as_recorded() {
     let description = "Wrong step functions, and what is said of them. Beside each list stands how many elements they were asked for. \
-                       `cargo test` tries one in 40.";
+                       `cargo test` tries one in 80.";
     for (name, lists) in ALL {
         let of = |list: &List| {
             let all: Vec<(String, usize)> = list.wrong.par_iter().map(|wrong| said(list.of, wrong)).collect();
@@ -96,7 +96,7 @@ fn what_is_said_of_wrong_steps_is_as_recorded() {
     }
 }
 
-/// One in 40, counted through all lists.
+/// One in 80, counted through all lists.
 #[test]
 fn what_is_said_of_some_wrong_steps_is_as_recorded() {
     let mut some: Vec<(String, Vec<String>)> = Vec::new();
@@ -108,7 +108,7 @@ fn what_is_said_of_some_wrong_steps_is_as_recorded() {
             let of_list = golden.lines().skip_while(|line| line.split(" | ").next() != Some(&list.name));
             let known: Vec<&str> = of_list.skip(1).take_while(|line| !line.starts_with("# ")).collect();
             assert_eq!(known.len(), list.wrong.len(), "{file}: {}", list.name);
-            let at = (0..list.wrong.len()).filter(|i| (count + i) % 40 == 0);
+            let at = (0..list.wrong.len()).filter(|i| (count + i) % 80 == 0);
             let at: Vec<usize> = at.collect();
             count += list.wrong.len();
             some.extend(
