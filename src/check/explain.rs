@@ -24,7 +24,7 @@ pub struct Solved {
     pub(super) named: Vec<usize>,
 }
 
-/// Cases that stand for others which fail alike, if they have one and the same cause, or none has any.
+/// Cases that stand for others which fail alike, if they have one and the same cause.
 const ALIKE: usize = 2;
 
 /// Searches of a command, and what they came to.
@@ -88,8 +88,9 @@ impl<'a> Searching<'a> {
         let alike: Vec<_> = alike.map(|(_, id, cause)| (&**id, cause.as_deref())).collect();
         let stands =
             |one: &(&str, Option<&str>)| alike.iter().filter(|(_, cause)| *cause == one.1).count() >= ALIKE;
-        // Each is searched that is to be searched to the end.
-        alike.iter().copied().find(stands).filter(|_| self.searches.budget != Budget::Thorough)
+        // Each is searched that is to be searched to the end. What has no name in one case may have one in the next.
+        let named = alike.iter().copied().filter(|(_, cause)| cause.is_some());
+        named.into_iter().find(stands).filter(|_| self.searches.budget != Budget::Thorough)
     }
 }
 

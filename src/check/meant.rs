@@ -106,24 +106,35 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     let alone = Conventions { state: StateHolds::InputAlone, ..stated };
     let once = Conventions { output: ComplexOutput::RealPart, ..stated };
     let reverse = Conventions { direction: Direction::Reverse, ..stated };
-    let fits = [true, layout.b_operand == Operand::Constant, layout.weights == Weights::Complex, true];
-    for (conventions, _) in [before, alone, once, reverse].into_iter().zip(fits).filter(|(_, fits)| *fits) {
+    let turned = match form.is_bidirectional() {
+        false => "the scan runs from the last position to the first",
+        // Its output is the same in both directions.
+        true => "last_state is what the reversed scan ends with, at the first position",
+    };
+    let otherwise = [
+        (before, "y reads the state before its update (off by one)", true),
+        (
+            alone,
+            "B multiplies the state where it is read, not what enters it",
+            layout.b_operand == Operand::Constant,
+        ),
+        (
+            once,
+            "out is the real part of the sum over states, not twice that",
+            layout.weights == Weights::Complex,
+        ),
+        (reverse, turned, true),
+    ];
+    for (conventions, does, _) in otherwise.into_iter().filter(|(.., fits)| *fits) {
         let new =
             conventions.statements().into_iter().find(|statement| !stated.statements().contains(statement));
         let Some((key, value)) = new else { continue };
         let name = format!("{}-{value}", key.replace('_', "-"));
-        let what = if conventions == reverse && form.is_bidirectional() {
-            // Its output is the same in both directions.
-            format!(
-                "last_state is what the reversed scan ends with, at the first position, as the metadata {key} = {value} states it"
-            )
-        } else {
-            format!("it is the form, but for what the metadata {key} = {value} states")
-        };
+        let what = format!("{does}; if that is meant, the metadata {key} = {value} states it");
         all.push(Meant { conventions, ..same(name, what, Likelihood::Convention) });
     }
     if layout.b_operand == layout.c_operand {
-        let what = "it is the form for C in the place of B and B in the place of C".to_owned();
+        let what = "B and C are exchanged".to_owned();
         let meant = same("b-and-c-exchanged".to_owned(), what, Likelihood::Convention);
         all.push(Meant { exchanged: true, ..meant });
     }

@@ -25,11 +25,11 @@ enum Factor {
 
 impl Factor {
     const ALL: [Factor; 6] =
-        [Factor::Readout, Factor::Input, Factor::Skip, Factor::Out, Factor::Decay, Factor::Step];
+        [Factor::Out, Factor::Readout, Factor::Input, Factor::Skip, Factor::Decay, Factor::Step];
 
     fn applies(self, problem: &Problem) -> bool {
         match self {
-            Factor::Out | Factor::Skip => problem.d.is_some(),
+            Factor::Skip => problem.d.is_some(),
             _ => true,
         }
     }
@@ -45,9 +45,15 @@ impl Factor {
         }
     }
 
-    fn what(self, factor: &str) -> String {
+    /// `has_last`: the last state is there, and not scaled with the readout.
+    fn what(self, factor: &str, has_last: bool) -> String {
         match self {
             Factor::Out => format!("out is multiplied by {factor}"),
+            Factor::Readout if has_last => {
+                format!(
+                    "what the states contribute is multiplied by {factor}: a factor on C or on the sum over states"
+                )
+            }
             Factor::Readout => {
                 format!(
                     "what the states contribute is multiplied by {factor}: a factor on B̄, on C or on their sum"
@@ -92,7 +98,7 @@ pub fn explain(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     let best = found.iter().map(|one| one.residual).fold(f64::INFINITY, f64::min);
     // Another place of the same factor is as likely; a factor of something else is not.
     found.retain(|one| one.residual <= 2.0 * best);
-    found.truncate(2);
+    found.truncate(3);
     if found.is_empty() {
         return Named::default();
     }
@@ -131,11 +137,16 @@ fn fitted(case: &Case, factor: Factor) -> Option<Diagnosis> {
     let is_within = elements.iter().all(|(error, way)| (error - alpha * way).abs() <= 1.0);
     // A NaN explains nothing.
     (is_within && residual <= NEEDED).then(|| {
-        // As many digits as are known, and one less: what is left is not all random.
-        let known = 10.0 * (left / moved / elements.len() as f64).sqrt().max(1e-9);
-        let digits = (-known.log10()).floor().max(2.0) as usize;
-        let text = format!("{:.digits$}", 1.0 + alpha);
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        Diagnosis { name: factor.name().to_owned(), what: factor.what(text), residual }
+        // The fewest digits that say as much as is known: what is left is not all random.
+        let known = 30.0 * (left / moved / elements.len() as f64).sqrt().max(1e-9);
+        let says =
+            |text: &String| text.parse::<f64>().is_ok_and(|typed| (typed - 1.0 - alpha).abs() <= known);
+        let typed = (1..9).map(|digits| format!("{:.digits$}", 1.0 + alpha)).find(says);
+        let text = &typed.unwrap_or_else(|| format!("{}", 1.0 + alpha));
+        Diagnosis {
+            name: factor.name().to_owned(),
+            what: factor.what(text, got.get(TensorName::LastState).is_some()),
+            residual,
+        }
     })
 }

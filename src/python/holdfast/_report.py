@@ -232,20 +232,24 @@ class Report:
         return of_report(self._findings.text(verbose=True))
 
     def headline(self) -> str:
-        """Line on what is wrong: the cause of most failing cases, or else their worst element; empty where nothing fails."""
+        """Line on what is wrong: the cause that fits most failing cases, or else their worst element; empty where nothing fails."""
         failing = [case for case in self.cases if case.verdict == "fail"]
         if not failing:
             return ""
-        named = [case.diagnosis[0] for case in failing if case.diagnosis]
+        named = [case.diagnosis for case in failing if case.diagnosis]
         if not named:
             worst, reasons = self.worst, [case.reason for case in failing if case.reason]
             if worst is None or reasons:
                 return f"no cause found; {reasons[0] if reasons else 'no element could be judged'}"
             at = ", ".join(map(str, worst.index))
             return f"no cause found; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound"
-        names = [one.name for one in named]
-        most = max(named, key=lambda one: names.count(one.name))
-        count, others = names.count(most.name), len(named) - names.count(most.name)
+        def fits(cause: Diagnosis) -> int:
+            return sum(any(one.name == cause.name for one in diagnoses) for diagnoses in named)
+
+        # What comes first where it is given, of those that fit as many.
+        most = max((diagnoses[at] for at in range(max(map(len, named))) for diagnoses in named if at < len(diagnoses)), key=fits)
+        count = fits(most)
+        others = len(named) - count
         told = f"in {count} of {len(failing)} failing cases"
         told += f", {others} with another name" if others else ""
         told += f", {len(failing) - len(named)} unexplained" if len(failing) > len(named) else ""

@@ -136,7 +136,7 @@ class Problem:
         """
         report = self.judge(out, last_state, dlast_state=dlast_state, grads=grads)
         if not report.passed:
-            raise AssertionError(f"{report.headline()}\n\n{self.id}: {self.why}\n\n{report}")
+            raise _failed(f"{report.headline()}\n\n{self.id}: {self.why}\n\n{report}", report)
         return report
 
     def judge(
@@ -367,7 +367,8 @@ def assert_correct(
         unused.update(dict.fromkeys(() if reports[-1].passed else without))
     for why in dict.fromkeys(left_out.values()):
         notes.append(f"left out for {why}: {', '.join(name for name, own in left_out.items() if own == why)}")
-    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}")'
+    more = f", gradients={gradients!r}" if gradients else ""
+    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}"{more})'
     if failing:
         hard = {problem.regime: problem.why for problem, *_ in failing}
         told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
@@ -376,7 +377,7 @@ def assert_correct(
         text = Report.merged(_explained(failing, diagnosis_of(diagnosis)), command)
         text.notes = tuple(notes)
         count = f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:"
-        raise AssertionError(f"{text.headline()}\n\n{count}\n{told}\n\n{text}")
+        raise _failed(f"{text.headline()}\n\n{count}\n{told}\n\n{text}", text)
     report = Report.merged(reports, command)
     report.notes = tuple(notes)
     return report
@@ -385,6 +386,13 @@ def assert_correct(
 #: Failures in the same tensors that are looked at for any cause, where the others are asked for those causes alone; and cases whose
 #: time there is for all of them, as on the command line.
 _SEARCHED, _CASES = 2, 6
+
+
+def _failed(text: str, report: Report) -> AssertionError:
+    """The error of a failing report, which it has as `report`."""
+    error = AssertionError(text)
+    error.report = report  # type: ignore[attr-defined]
+    return error
 
 
 def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -> list[Report]:
@@ -411,8 +419,9 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
         elif not is_named and left <= 0:
             report = report.searched({"not_begun": f"{_CASES * seconds:g} s"})
         elif not is_named:
-            alike.append(report.cases[0].id)
             report = problem.judge(**ran, diagnosis=each).keeping(report, names)
+            # What has no name in one may have one in the next.
+            alike += [report.cases[0].id] if report.diagnosis else []
             names.update((case.diagnosis[0].name, None) for case in report.cases if case.diagnosis)
         explained[at] = report
     return [explained[at] for at in range(len(failing))]

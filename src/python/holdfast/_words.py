@@ -15,7 +15,7 @@ _IN_ERRORS = (
 
 # A report may be one of the command line's: the commands in it stay as they are.
 _IN_REPORTS = (
-    (r"--verbose explains them all; or see the table below, or --json", "the report's explain() has them all"),
+    (r"--verbose explains them all; or see the table below, or --json", "the report's explain() has them all (an AssertionError has it as `report`)"),
     (r"--diagnosis(\n\s*| )(\w+)", r'\1diagnosis="\2"'),
     (r"\( diagnosis=", "(diagnosis="),
     (r"--arithmetic\s+'([^']*)'(\s+)accepts", r'arithmetic="\1"\2accepts'),
