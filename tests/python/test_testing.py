@@ -542,7 +542,7 @@ def test_the_cause_is_the_first_line_and_no_source_of_holdfast_is_shown(torch, p
     again.assert_outcomes(failed=1)
 
 
-def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause(monkeypatch):
+def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause_if_these_have_one(monkeypatch):
     asked = []
     judge = holdfast.Problem.judge
 
@@ -567,6 +567,6 @@ def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause(monkeypa
         return (right(**inputs)[0] * (1 + rng.normal(size=inputs["u"].shape))).astype("f4")
 
     text, searched = said(fn=strange, diagnosis=0.01)
-    assert text.startswith("no cause found; worst out[") and len(searched) <= 2
+    assert text.startswith("no cause found; worst out[") and 2 <= len(searched) <= 4
     text, searched = said(fn=strange, diagnosis="off")
     assert searched == [] and "why was not looked for" in text
