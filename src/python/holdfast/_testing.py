@@ -367,8 +367,8 @@ def assert_correct(
         unused.update(dict.fromkeys(() if reports[-1].passed else without))
     for why in dict.fromkeys(left_out.values()):
         notes.append(f"left out for {why}: {', '.join(name for name, own in left_out.items() if own == why)}")
-    more = f", gradients={gradients!r}" if gradients else ""
-    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}"{more})'
+    with_gradients = f", gradients={gradients!r}" if gradients else ""
+    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}"{with_gradients})'
     if failing:
         hard = {problem.regime: problem.why for problem, *_ in failing}
         told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
