@@ -24,7 +24,7 @@ mod params;
 const KERNELS: &str = "../../../kernels";
 /// The folder in it that is no part of this build.
 const FOREIGN: &str = "foreign";
-/// What is kept of them, and what they are made of.
+/// The library that is kept of them, and the kinds of sources that it is made of.
 const LIBRARY: &str = "holdfast_kernels";
 const SOURCES: [&str; 5] = ["cpp", "cu", "cuh", "h", "inc"];
 /// What building them takes.

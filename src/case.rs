@@ -79,7 +79,7 @@ pub struct JudgedGradients {
     pub known: Option<CertifiedGradients>,
 }
 
-/// What explains those gradients of a judged backward pass that fail.
+/// Explanations of those gradients of a judged backward pass that fail.
 pub fn diagnose_gradients(
     pass: Pass,
     got: &Gradients<f32>,

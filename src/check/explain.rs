@@ -13,12 +13,12 @@ use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
 use crate::results::{CaseResult, Search, Verdict};
 
-/// What is known of the outputs of a judged run.
+/// Knowledge of the outputs of a judged run, from its judgement.
 pub struct Solved {
     /// The channels with a truth that were judged first, and that.
     pub(super) rows: Vec<usize>,
     pub(super) truths: Truths,
-    /// What the quick route says, where it judged all channels.
+    /// Verdicts of the quick route, where it judged all channels.
     pub(super) surveys: Option<Vec<Survey>>,
     /// All channels with a verdict.
     pub(super) named: Vec<usize>,
@@ -32,8 +32,8 @@ pub struct Searching<'a> {
     searches: Searches,
     names: &'a [String],
     told: &'a dyn Fn(),
-    /// Of each case that was searched what it fails like, its id, and its cause.
-    searched: Vec<(String, String, Option<String>)>,
+    /// Failure, id and cause of each case that has one.
+    searched: Vec<(String, String, String)>,
 }
 
 /// Looks for what explains a case.
@@ -57,40 +57,32 @@ impl<'a> Searching<'a> {
 
     fn search(&mut self, case: &mut CaseResult, explain: Explain) -> Result<Option<Search>, Reason> {
         let fails_like = fails_like(case);
-        if let Some((id, cause)) = self.alike(&fails_like) {
-            let (id, asked) = (id.to_owned(), Vec::from_iter(cause.map(str::to_owned)));
+        if let Some((id, cause)) = self.alike(&fails_like)
+            && let Some(work) = self.searches.of_case(std::slice::from_ref(cause))
+        {
             let mut same = case.clone();
-            let is_same = match (&asked[..], self.searches.of_case(&asked)) {
-                ([], _) => true,
-                (_, None) => false,
-                ([cause], Some(work)) => {
-                    explain(&mut same, &work)?;
-                    same.diagnosis.first().is_some_and(|found| found.name == *cause)
-                }
-                _ => false,
-            };
-            if is_same {
-                return Ok(Some(Search::As(id)));
+            explain(&mut same, &work)?;
+            if same.diagnosis.first().is_some_and(|found| found.name == *cause) {
+                return Ok(Some(Search::As(id.clone())));
             }
         }
         let Some(work) = self.searches.of_case(self.names) else {
             return Ok(Some(Search::NotBegun(self.searches.of_all())));
         };
         explain(case, &work)?;
-        let cause = case.diagnosis.first().map(|cause| cause.name.clone());
-        self.searched.push((fails_like, case.id.clone(), cause));
+        // A failure that has no name in one case may have one in the next.
+        if let Some(cause) = case.diagnosis.first() {
+            self.searched.push((fails_like, case.id.clone(), cause.name.clone()));
+        }
         Ok(work.is_cut().then(|| Search::Ended(self.searches.of_each())))
     }
 
-    /// The first of several cases that fail like this one and have the same cause, and that.
-    fn alike(&self, fails_like: &str) -> Option<(&str, Option<&str>)> {
-        let alike = self.searched.iter().filter(|(other, ..)| other == fails_like);
-        let alike: Vec<_> = alike.map(|(_, id, cause)| (&**id, cause.as_deref())).collect();
-        let stands =
-            |one: &(&str, Option<&str>)| alike.iter().filter(|(_, cause)| *cause == one.1).count() >= ALIKE;
-        // Each is searched that is to be searched to the end. What has no name in one case may have one in the next.
-        let named = alike.iter().copied().filter(|(_, cause)| cause.is_some());
-        named.into_iter().find(stands).filter(|_| self.searches.budget != Budget::Thorough)
+    /// The first of several cases that fail like this one and have one cause, and that. None where each is searched to the end.
+    fn alike(&self, fails_like: &str) -> Option<(&String, &String)> {
+        let alike = || self.searched.iter().filter(|(other, ..)| other == fails_like);
+        let stands = |cause: &String| alike().filter(|(.., other)| other == cause).count() >= ALIKE;
+        let is_thorough = self.searches.budget == Budget::Thorough;
+        alike().find(|(.., cause)| !is_thorough && stands(cause)).map(|(_, id, cause)| (id, cause))
     }
 }
 

@@ -192,7 +192,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     all
 }
 
-/// What of an output is asked where an arithmetic may explain it: of the channels that have a truth.
+/// Questions about an output that an arithmetic may explain, of its channels that have a truth.
 pub trait Rounded {
     /// Whether it is off everywhere.
     fn is_off_everywhere(&self) -> bool;

@@ -1,5 +1,5 @@
-//! One channel's scan in f64, position by position, with what slight changes of it move: for judgements of all elements together. Not a
-//! truth, as [`super::model`] is none.
+//! One channel's scan in f64, position by position, with its derivatives: for judgements of all elements together. Not a truth, as
+//! [`super::model`] is none.
 
 use num_complex::Complex64;
 
@@ -16,7 +16,7 @@ pub struct Channel<'a> {
     pub contract: &'a Contract,
     pub at: (usize, usize),
     pub directions: Vec<Vec<Position>>,
-    /// What y is of Re Σ C x of one direction.
+    /// Factor of Re Σ C x of one direction in y.
     pub scale: f64,
     /// Whether products of Ā are exponentials of running sums, and what of them begins anew.
     pub block: Option<usize>,
@@ -26,11 +26,12 @@ pub struct Channel<'a> {
 pub struct Position {
     pub l: usize,
     pub delta: f64,
-    /// What stages let Δ be off, relative.
+    /// Error that stages let Δ have, relative.
     pub delta_error: f64,
     pub states: Vec<State>,
 }
 
+/// One state at one position.
 #[derive(Clone, Copy, Default)]
 pub struct State {
     pub z: Complex64,
@@ -40,7 +41,7 @@ pub struct State {
     pub moved: [Complex64; 2],
     pub before: Complex64,
     pub x: Complex64,
-    /// Of the terms of `input` together.
+    /// Magnitudes of the terms of `input`.
     pub input_size: f64,
     /// Magnitudes of the terms of x, before the step and after it.
     pub sizes: [f64; 2],
@@ -49,7 +50,7 @@ pub struct State {
     pub exponents: f64,
 }
 
-/// Of Δ, for derivatives.
+/// Relative change of Δ by which derivatives are formed.
 const NUDGE: f64 = 1.0 / (1u64 << 20) as f64;
 
 impl<'a> Channel<'a> {
@@ -116,25 +117,25 @@ impl<'a> Channel<'a> {
         Channel { problem, contract, at, directions, scale, block }
     }
 
-    /// What out has of states that are these in the place of x, which are asked for position by position, gated and without the skip; and
-    /// the last ones.
-    pub fn seen(&self, mut x_of: impl FnMut(&State) -> Complex64) -> (Vec<f64>, Vec<f64>) {
+    /// Share of the states in out, after the gate and without the skip, and the last states; for states that are these, before and after
+    /// each step, in the place of x. They are asked for position by position.
+    pub fn seen(&self, mut states_of: impl FnMut(&State) -> [Complex64; 2]) -> (Vec<f64>, Vec<f64>) {
         let Channel { problem, at, .. } = *self;
         let mut out = vec![0.0; problem.shape.seqlen];
         let mut last = Vec::new();
         for positions in &self.directions {
-            let mut before = vec![Complex64::ZERO; problem.shape.dstate];
+            let mut states = vec![Complex64::ZERO; problem.shape.dstate];
             for position in positions {
-                for (state, before) in position.states.iter().zip(&mut before) {
-                    let x = x_of(state);
-                    let seen = if problem.reads_before() { *before } else { x };
+                for (state, kept) in position.states.iter().zip(&mut states) {
+                    let [before, x] = states_of(state);
+                    let seen = if problem.reads_before() { before } else { x };
                     out[position.l] += self.scale * (state.c * seen).re;
-                    *before = x;
+                    *kept = x;
                 }
             }
             if last.is_empty() {
                 let parts =
-                    before.iter().flat_map(|x| [x.re, x.im].into_iter().take(problem.weights.width()));
+                    states.iter().flat_map(|x| [x.re, x.im].into_iter().take(problem.weights.width()));
                 last = parts.collect();
             }
         }
@@ -146,7 +147,7 @@ impl<'a> Channel<'a> {
         (out, last)
     }
 
-    /// The same of states whose steps are off by as much as these add, to first order.
+    /// How far out and the last states move where each step is off by as much as these add, to first order.
     pub fn moved(&self, off: impl Fn(&State) -> Complex64) -> (Vec<f64>, Vec<f64>) {
         let dstate = self.problem.shape.dstate;
         let steps = dstate * self.problem.shape.seqlen;
@@ -157,9 +158,10 @@ impl<'a> Channel<'a> {
                 states[step % dstate] = Complex64::ZERO;
             }
             let x = &mut states[step % dstate];
-            *x = state.a_bar * *x + off(state);
+            let before = *x;
+            *x = state.a_bar * before + off(state);
             step += 1;
-            *x
+            [before, *x]
         })
     }
 
@@ -234,9 +236,14 @@ impl<'a> Channel<'a> {
         most.max(self.contract.arithmetic.stages.unit())
     }
 
-    /// Re Σ C x where it is read.
-    pub fn read(&self, position: &Position) -> f64 {
+    /// y at each position, before skip and gate.
+    pub fn readout(&self) -> Vec<f64> {
         let before = self.problem.reads_before();
-        position.states.iter().map(|s| (s.c * if before { s.before } else { s.x }).re).sum()
+        let mut y = vec![0.0; self.problem.shape.seqlen];
+        for position in self.directions.iter().flatten() {
+            let of = |state: &State| (state.c * if before { state.before } else { state.x }).re;
+            y[position.l] += self.scale * position.states.iter().map(of).sum::<f64>();
+        }
+        y
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! To first order such a factor 1 + α moves every element by α times a derivative that is known, so α is found by least squares over all
 //! elements, in units of their bounds, and leaves rounding alone where it is the cause. It is named by the rule of every fault model: each
-//! element is within its bound then, and at most a quarter of the error is left ([`diagnose::NEEDED`]).
+//! element is within its bound then, and at most a quarter of the error is left ([`super::diagnose::NEEDED`]).
 
 use super::diagnose::{Case, NEEDED};
 use super::linearized::{Channel, State};
@@ -12,7 +12,7 @@ use crate::promise::Contract;
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
-/// What a factor may be on.
+/// Things that a factor may be on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Factor {
     Out,
@@ -45,7 +45,7 @@ impl Factor {
         }
     }
 
-    /// `has_last`: the last state is there, and not scaled with the readout.
+    /// One sentence. With a last state, which a factor on B̄ would scale, the readout's is on C or on the sum.
     fn what(self, factor: &str, has_last: bool) -> String {
         match self {
             Factor::Out => format!("out is multiplied by {factor}"),
@@ -75,10 +75,10 @@ impl Factor {
         let states = || channel.moved(|state: &State| state.input);
         let nothing = |(out, last): (Vec<f64>, Vec<f64>)| (out, vec![0.0; last.len()]);
         match self {
-            Factor::Readout => nothing(channel.seen(|state| state.x)),
-            Factor::Out => (out.to_vec(), nothing(channel.seen(|state| state.x)).1),
+            Factor::Readout => nothing(channel.seen(|state| [state.before, state.x])),
+            Factor::Out => (out.to_vec(), nothing(channel.seen(|state| [state.before, state.x])).1),
             Factor::Skip => {
-                let (y, last) = nothing(channel.seen(|state| state.x));
+                let (y, last) = nothing(channel.seen(|state| [state.before, state.x]));
                 (out.iter().zip(&y).map(|(out, y)| out - y).collect(), last)
             }
             Factor::Input => states(),
@@ -105,11 +105,11 @@ pub fn explain(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     failing.iter().map(|&name| (name, found.clone())).collect()
 }
 
-/// What a slight factor is, if it explains the case.
+/// A slight factor with its value, if it explains the case.
 fn fitted(case: &Case, factor: Factor) -> Option<Diagnosis> {
     let Case { form, problem, got, want, budget, .. } = *case;
     let rows: Vec<usize> = (0..problem.judged_channels.len()).collect();
-    // Of each element its error and how far it moves, in units of its bound.
+    // The error of each element and how far it moves, in units of its bound.
     let of_row = |&row: &usize| {
         let channel = Channel::new(form, problem, &Contract::FRAMEWORK, row);
         let own = |name: TensorName| {

@@ -172,7 +172,7 @@ impl Stages {
         Stages { log_space: Some(log_space), ..self }
     }
 
-    /// The same with every stage, softplus and products of Ā as in f32: what is left are φ-functions.
+    /// Stages, softplus and products of Ā as in f32; φ-functions as they are stated.
     pub fn in_f32(self) -> Self {
         Stages { naive_phi: self.naive_phi, ..Stages::NONE }
     }

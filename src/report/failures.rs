@@ -112,7 +112,8 @@ fn places(case: &CaseResult) -> Vec<String> {
 }
 
 impl<'a> Failure<'a> {
-    /// What is said in the place of a diagnosis; empty where there is one, or nothing that could have one.
+    /// The sentence in the place of a diagnosis, with the tensors that it is of where others have one; empty where there is a diagnosis, or
+    /// nothing that could have one.
     pub fn unexplained(&self, results: &Results) -> String {
         let (search, is_tried) = match self {
             Failure::Case(case) => (
@@ -122,12 +123,30 @@ impl<'a> Failure<'a> {
             _ => (None, true),
         };
         match self {
-            // Of many cases of a method a few are explained.
+            // Only a few of many cases of a method are explained.
             _ if search.is_none() && !is_tried && !results.undiagnosed => String::new(),
             Failure::Invariant(_) => String::new(),
             _ if self.worst().is_empty() || !self.diagnosis().is_empty() => String::new(),
-            _ => search.map_or_else(|| text::unexplained(results), text::ended),
+            _ => {
+                let said = search.map_or_else(|| text::unexplained(results), text::ended);
+                if self.besides().is_empty() {
+                    said
+                } else {
+                    format!("{}: {said}", self.unnamed().join(", "))
+                }
+            }
         }
+    }
+
+    /// The tensors that fail and have no diagnosis.
+    fn unnamed(&self) -> Vec<String> {
+        let Failure::Case(case) = self else { return Vec::new() };
+        let is_unnamed = |tensor: &TensorResult| failed(tensor.verdict) && tensor.diagnosis.is_empty();
+        case.tensors
+            .iter()
+            .filter(|(_, tensor)| is_unnamed(tensor))
+            .map(|(name, _)| name.to_string())
+            .collect()
     }
 
     pub fn method(&self) -> Form {

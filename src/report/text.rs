@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::bench;
 use crate::results::{Diagnosis, Results, Search, Verdict, Worst, Wrong};
 
-/// What is said of failures without a diagnosis.
+/// The sentence on failures without a diagnosis.
 pub fn unexplained(results: &Results) -> String {
     let unnamed = results.cases.iter().filter(|case| case.diagnosis.is_empty());
     let mut searches = unnamed.filter_map(|case| case.search.as_ref());
@@ -16,7 +16,7 @@ pub fn unexplained(results: &Results) -> String {
     }
 }
 
-/// What is said of a failure whose cause was not looked for to the end.
+/// The sentence on a failure whose cause was not looked for to the end.
 pub fn ended(search: &Search) -> String {
     match search {
         Search::Ended(time) => format!("no cause found within {time} (--diagnosis thorough looks on)"),

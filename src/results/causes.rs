@@ -57,7 +57,7 @@ fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>>
         .filter(|diagnosis| !diagnosis.is_empty())
         .collect();
     let is_named = |id: &str| results.cases.iter().any(|case| case.id == id && !case.diagnosis.is_empty());
-    // Of a run here some are looked at, of recordings all.
+    // Some failures of a run here are looked at, and all of recordings.
     let chosen: BTreeSet<&str> =
         explained::chosen(&results.cases).into_iter().map(|at| &*results.cases[at].id).collect();
     let looked_at =

@@ -205,7 +205,7 @@ pub fn diagnosed<N: Ord + Copy + Into<ComputedName>>(
     case.diagnosis = headline(case);
 }
 
-/// What the worst tensor looks like; nothing where another one that fails has no name: what is known of one is no cause of both.
+/// Causes of the worst tensor; none where another one that fails has no name: a cause of one is no cause of both.
 pub fn headline(case: &CaseResult) -> Vec<Diagnosis> {
     let is_unexplained =
         |tensor: &TensorResult| tensor.verdict == Verdict::Fail && tensor.diagnosis.is_empty();

@@ -43,7 +43,7 @@ pub fn explain(
     explanations
 }
 
-/// What explains a backward pass.
+/// Explanations of a backward pass.
 fn of_pass(
     (backend, _): (&dyn Backend, &Known),
     spec: &Spec,
@@ -61,7 +61,7 @@ fn of_pass(
     case::diagnose_gradients(pass, &got, &explained::failing_gradients(failed), work).under()
 }
 
-/// What explains the outputs of a scan.
+/// Explanations of the outputs of a scan.
 fn of_case(
     (backend, known): (&dyn Backend, &Known),
     spec: &Spec,

@@ -548,8 +548,10 @@ def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause_if_these
 
     def counted(self, *args, diagnosis=None, causes=(), **more):
         asked.append((diagnosis, list(causes)))
-        return judge(self, *args, diagnosis=diagnosis, causes=causes, **more)
+        # Whatever is found in the time of it: nothing.
+        return judge(self, *args, diagnosis="off" if finds_nothing else diagnosis, causes=causes, **more)
 
+    finds_nothing = False
     monkeypatch.setattr(holdfast.Problem, "judge", counted)
 
     def said(**more):
@@ -566,7 +568,9 @@ def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause_if_these
         rng = numpy.random.default_rng(0)
         return (right(**inputs)[0] * (1 + rng.normal(size=inputs["u"].shape))).astype("f4")
 
-    text, searched = said(fn=strange, diagnosis=0.01)
-    assert text.startswith("no cause found; worst out[") and 2 <= len(searched) <= 4
+    # A cause that two cases do not show may show in the third.
+    finds_nothing = True
+    text, searched = said(fn=strange)
+    assert text.startswith("no cause found; worst out[") and searched == [10.0] * 4
     text, searched = said(fn=strange, diagnosis="off")
     assert searched == [] and "why was not looked for" in text

@@ -373,7 +373,7 @@ impl ChannelBudget<'_> {
         self.bounds(repeats)
     }
 
-    /// What is not taken as random of what is judged by: D, and skip, gate and store.
+    /// Bounds without what is taken as random: D, and skip, gate and store.
     pub fn systematic(&self) -> Named<Bounds> {
         self.bounds(0.0)
     }

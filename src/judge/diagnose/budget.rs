@@ -92,12 +92,12 @@ pub struct Searches {
 }
 
 impl Searches {
-    /// What each case has, in words.
+    /// The budget of each case, in words.
     pub fn of_each(&self) -> String {
         self.budget.times(1)
     }
 
-    /// What all cases have together, in words.
+    /// The budget of all cases together, in words.
     pub fn of_all(&self) -> String {
         self.budget.times(CASES)
     }

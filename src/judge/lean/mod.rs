@@ -75,7 +75,7 @@ const ALIKENESS: f64 = 1.5;
 /// more often.
 const AS_LARGE: f64 = 2.5;
 
-/// What f32 is expected to be off, in [`super::budget::Bounds::rounding`]. A choice.
+/// Errors that are expected of f32, in [`super::budget::Bounds::rounding`]. A choice.
 const CAREFUL: f64 = 4.0;
 
 /// Errors of a tensor that go one way by more than roundings do.
@@ -86,7 +86,7 @@ pub struct Lean {
     pub mean: f64,
     /// The most that it may be on that side, above 0 or below.
     pub allowed: f64,
-    /// Of a judged channel's row; none for all of them together.
+    /// The row of a judged channel; none for all of them together.
     pub row: Option<usize>,
     pub elements: usize,
 }
@@ -253,22 +253,22 @@ pub fn looks_like(
     let rows: Vec<usize> = (0..problem.judged_channels.len()).collect();
     let add = |[a, b, c]: [f64; 3], [d, e, f]: [f64; 3]| [a + d, b + e, c + f];
     let [seen, rounded, cut] = parallel::map(&rows, &of_row).into_iter().fold([0.0; 3], add);
-    // Of squares. What is no number is far off.
+    // Sums of squares. A quotient that is no number is far off.
     let apart = |simulated: f64| (0.5 * (seen / simulated).ln()).abs();
     let nearest = apart(rounded).min(apart(cut));
     (nearest <= AS_LARGE.ln()).then_some(nearest)
 }
 
-/// What a mistake of this kind moves the elements of a tensor by.
+/// How far a mistake of this kind moves the elements of a tensor.
 fn ways(channel: &Channel, kind: Kind, name: TensorName, want: &[f64]) -> Vec<f64> {
     match kind {
         Kind::Factor => want.to_vec(),
         Kind::Offset => vec![1.0; want.len()],
-        // The state is such a part by itchannel.
+        // The state is such a part by itself.
         Kind::FactorOfStates if name == TensorName::LastState || channel.problem.d.is_none() => {
             vec![0.0; want.len()]
         }
-        Kind::FactorOfStates => channel.seen(|state| state.x).0,
+        Kind::FactorOfStates => channel.seen(|state| [state.before, state.x]).0,
     }
 }
 
@@ -276,11 +276,11 @@ fn ways(channel: &Channel, kind: Kind, name: TensorName, want: &[f64]) -> Vec<f6
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     error: f64,
-    /// What T would be for values twice as large, or for errors of 1.
+    /// T for values twice as large, or for errors of 1.
     whole: f64,
     /// D
     coherent: f64,
-    /// What cutting a whole unit off adds, by what is rounded.
+    /// The share of T that cutting a whole unit off has, by what is rounded.
     cuts: [f64; ROUNDED],
     /// V
     variance: f64,
@@ -300,25 +300,27 @@ impl Sums {
     fn lean(&self, kind: Kind, row: Option<usize>, asked: Asked) -> Option<Lean> {
         let lambda = if asked == Asked::Likeness { ALIKENESS } else { LAMBDA };
         let random = self.coherent + lambda * self.variance.sqrt();
-        let cuts = self.cuts.iter().copied().filter(|cut| *cut != 0.0);
-        // Each place adds what it cuts, or nothing.
+        let moved = |[low, high]: [f64; 2], [a, b]: [f64; 2]| [low + a.min(b), high + a.max(b)];
         let mut possible = vec![[-random, random]];
-        for cut in cuts {
-            let one = match asked {
-                Asked::Possibility => [0.0, cut],
-                Asked::Likeness => [0.25 * cut, 0.5 * cut],
-            };
-            let cut = |[low, high]: [f64; 2]| [low + one[0].min(one[1]), high + one[0].max(one[1])];
-            possible.extend(possible.clone().into_iter().map(cut));
+        for cut in self.cuts.into_iter().filter(|cut| *cut != 0.0) {
+            match asked {
+                // Anything up to a unit.
+                Asked::Possibility => possible[0] = moved(possible[0], [0.0, cut]),
+                // Bits are cut off in the whole of a place, or not at all.
+                Asked::Likeness => {
+                    let with_it: Vec<_> =
+                        possible.iter().map(|one| moved(*one, [0.25 * cut, 0.5 * cut])).collect();
+                    possible.extend(with_it);
+                }
+            }
         }
-        // What is no number bounds nothing.
-        if possible.iter().any(|[low, high]| !(self.error < *low || self.error > *high)) {
+        let Sums { error, whole, elements, .. } = *self;
+        // A bound that is no number bounds nothing.
+        if possible.iter().any(|[low, high]| !(error < *low || error > *high)) {
             return None;
         }
-        let [low, high] =
-            possible.iter().fold([0.0f64; 2], |all, one| [all[0].min(one[0]), all[1].max(one[1])]);
-        let Sums { error, whole, elements, .. } = *self;
-        let allowed = if error > 0.0 { high } else { low };
+        let ends = possible.iter().map(|[low, high]| if error > 0.0 { *high } else { *low });
+        let allowed = ends.fold(0.0, |most: f64, end| if end.abs() > most.abs() { end } else { most });
         Some(Lean { kind, mean: error / whole, allowed: allowed / whole, row, elements })
     }
 }

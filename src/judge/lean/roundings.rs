@@ -1,4 +1,4 @@
-//! What roundings of stages may come to in a sum of errors.
+//! Roundings of stages, in a sum of errors.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::problem::{Stage, Stages, Weights};
 use crate::promise::allowance::{self, U};
 use crate::tensor::TensorName;
 
-/// What is rounded in a step, by a name of its own.
+/// Places of a step that are rounded.
 #[derive(Clone, Copy)]
 enum Rounded {
     Delta,
@@ -57,10 +57,7 @@ pub fn add(
     // ∂T/∂y of each position, before skip and gate.
     let mut of_y = vec![0.0; shape.seqlen];
     if name == TensorName::Out {
-        let mut y = vec![0.0; shape.seqlen];
-        for position in channel.directions.iter().flatten() {
-            y[position.l] += channel.scale * channel.read(position);
-        }
+        let y = channel.readout();
         for l in 0..shape.seqlen {
             let index = problem.sequence_index(at.0, at.1, l);
             let gate = problem.z.as_ref().map(|z| f64::from(z[index]));
@@ -152,14 +149,14 @@ pub fn add(
     }
 }
 
-/// What V grows by where equal values are rounded alike, as far as roundings of stages tell them apart: Σ(Σ size)² over equal ones, of
+/// Growth of V where equal values are rounded alike, as far as roundings of stages tell them apart: Σ(Σ size)² over equal ones, of
 /// Σ size².
 fn alike(weights: &[f64], values: &[f64], stages: Stages) -> f64 {
     let mut sums: HashMap<(i64, i64), f64> = HashMap::new();
     let (unit, mut squares) = (stages.unit().max(U) * ALIKE, 0.0);
     for (weight, value) in weights.iter().zip(values).filter(|(_, value)| **value != 0.0 && value.is_finite())
     {
-        // Of one binade all are a multiple of the same part.
+        // All of one binade are multiples of one part.
         let exponent = value.abs().log2().floor();
         let part = (value / exponent.exp2() / unit).round() as i64;
         let size = (weight * value).abs();
@@ -169,10 +166,10 @@ fn alike(weights: &[f64], values: &[f64], stages: Stages) -> f64 {
     if squares > 0.0 { sums.values().map(|sum| sum * sum).sum::<f64>() / squares } else { 1.0 }
 }
 
-/// What roundings of stages come to together.
+/// Roundings of stages together.
 struct Roundings {
     stages: Stages,
-    /// What a rounded complex product has of the unit, squared for two parts and a product.
+    /// Units of a rounded product: √5 where it is complex.
     complex: f64,
     dstate: usize,
     runs: Vec<Run>,
@@ -204,7 +201,7 @@ impl Roundings {
         self.add_sum(of, stage, (value, value.norm()), (kappa, kappa.norm()), times);
     }
 
-    /// The same of a sum whose terms have these sizes together.
+    /// So many roundings to a sum whose terms have these sizes together.
     fn add_sum(
         &mut self,
         of: (Rounded, usize),
@@ -234,7 +231,7 @@ impl Roundings {
         run.sum += size;
     }
 
-    /// What cutting bits off everywhere would add.
+    /// Adds the effect of cutting bits off in a place.
     fn cut(&mut self, rounded: Rounded, stage: Stage, size: f64) {
         if self.stages.cuts(stage) {
             self.cuts[rounded as usize] -= size;
