@@ -108,6 +108,23 @@ fn a_slight_factor_is_no_rounding() {
     }
 }
 
+/// Values too large in one channel, or at three of four positions, are no arithmetic, though its bounds would allow them.
+#[test]
+fn what_goes_one_way_in_places_is_no_rounding() {
+    let problem = long_problem(1);
+    let sound = scan_by(&problem, |_, value| value, Factors::NONE, softplus);
+    let seqlen = problem.shape.seqlen;
+    let places: [fn(usize, usize) -> bool; 2] = [|i, seqlen| i < seqlen, |i, _| i % 4 != 3];
+    for is_there in places {
+        let mut out = sound.clone();
+        out.iter_mut().enumerate().filter(|(i, _)| is_there(*i, seqlen)).for_each(|(_, y)| *y *= 1.0005);
+        let case = caused(&problem, out, Some("-in-tf32"));
+        assert_eq!(case.verdict, Verdict::Fail);
+        let said: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+        assert!(!said.iter().any(|name| name.ends_with("-in-tf32")), "{said:?}");
+    }
+}
+
 /// Elements are within the bounds of the arithmetic that is stated, and their errors go one way: the statement does not make them pass.
 #[test]
 fn a_slight_factor_fails_where_an_arithmetic_is_stated() {
