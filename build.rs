@@ -129,10 +129,10 @@ fn build() -> Result<(), String> {
     Ok(())
 }
 
-/// Where the compiled kernels are kept for builds of other profiles and features, which would compile the same once more: in the target
-/// folder, by everything that they are made of. None where there is no such folder.
+/// Where the compiled kernels are kept for builds of other profiles and features, which would compile the same once more: by everything
+/// that they are made of, beside the folders of the profiles, in one of which `out` is `build/PACKAGE/out`. None where it is elsewhere.
 fn kept(out: &Path, compiler: &str) -> Result<Option<PathBuf>, String> {
-    let Some(target) = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()) else {
+    let Some(target) = out.ancestors().nth(4) else {
         return Ok(None);
     };
     let mut hasher = DefaultHasher::new();

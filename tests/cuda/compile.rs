@@ -34,7 +34,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let judges = Judge::all().filter(|judge| types.hold_judge(judge)).map(Kernel::Judge);
     let functions = ScalarFunction::ALL
         .into_iter()
-        .filter(|_| types != Types::One)
+        .filter(|_| types != Types::Few)
         .flat_map(|function| [Kernel::Evaluate(function), Kernel::JudgeFunction(function)]);
     let others = Misbehaviour::ALL.map(Kernel::Misbehave).into_iter().chain(judges).chain(functions);
     let others = others.chain(Operation::ALL.map(Kernel::Measure));
@@ -62,80 +62,78 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     groups.into_values().collect()
 }
 
-/// Which 16-bit storage types are compiled, and which backward scans. Storage types differ in loads and stores only, which are the
-/// same for every method and architecture.
+/// Which kernels are compiled. A sample has every method, weight type, storage type, layout, tier and direction, and not all of their
+/// combinations, which are the templates' own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Types {
     /// With `HOLDFAST_EVERY_KERNEL=1`.
     All,
-    /// For the architecture that the goldens come from: for each method one of them, in turn.
-    OnePerMethod,
-    /// For the others: one, for one method, and of the methods those of one and of two directions: coefficients are plain
-    /// arithmetic, which no architecture has otherwise.
-    One,
+    /// For the architecture that the goldens come from: all methods; all layouts of one, and those in which B and C vary of the others.
+    Sample,
+    /// For the others: the methods of one and of two directions alone, and one tier and layout. Coefficients are plain arithmetic, which
+    /// no architecture has otherwise.
+    Few,
 }
 
 impl Types {
     fn of(arch: &str) -> Types {
         match std::env::var("HOLDFAST_EVERY_KERNEL").is_ok_and(|value| value == "1") {
             true => Types::All,
-            false if arch == "sm_90" => Types::OnePerMethod,
-            false => Types::One,
+            false if arch == "sm_90" => Types::Sample,
+            false => Types::Few,
         }
     }
 
     fn hold(self, kernel: &Kernel) -> bool {
-        let (method, input) = match kernel {
-            Kernel::Scan(which) | Kernel::ChunkSteps(which) => (which.method, which.input),
-            Kernel::Backward(which) => return self.hold_backward(which),
-            _ => return true,
-        };
-        let by_turns = [InputType::F16, InputType::Bf16][method.id() as usize % 2];
-        match self {
-            Types::All => true,
-            Types::OnePerMethod => input == InputType::F32 || input == by_turns,
-            Types::One if method == Method::Zoh => input == InputType::F32 || input == by_turns,
-            Types::One => input == InputType::F32 && method == Method::Poly,
+        let of_these = |method| self != Types::Few || [Method::Zoh, Method::Poly].contains(&method);
+        if let Kernel::Discretize { method, .. } | Kernel::Differentiate { method, .. } = *kernel {
+            return of_these(method);
         }
+        let Some(which) = layout(kernel).filter(|_| self != Types::All) else { return true };
+        let stored = match (kernel, which.method) {
+            (Kernel::Scan(_) | Kernel::ChunkSteps(_), Method::Zoh) if self == Types::Sample => InputType::F16,
+            (Kernel::Scan(_) | Kernel::ChunkSteps(_), Method::Poly) if self == Types::Sample => {
+                InputType::Bf16
+            }
+            _ => InputType::F32,
+        };
+        let has_all_layouts =
+            self == Types::Sample && which.method == Method::Zoh && which.input == InputType::F32;
+        let is_stored_so = which.input == InputType::F32 || which.input == stored;
+        is_stored_so && of_these(which.method) && (has_all_layouts || both_vary(which))
     }
 
     /// Of the fast tier, which differs in the coefficients alone.
     fn hold_fast(self, kernel: &Kernel) -> bool {
-        match (self, kernel) {
-            (Types::All, _) | (Types::OnePerMethod, Kernel::Discretize { .. }) => true,
-            (Types::OnePerMethod, Kernel::Scan(which) | Kernel::ChunkSteps(which)) => {
-                which.input == InputType::F32
-            }
-            _ => false,
-        }
-    }
-
-    /// For the goldens' architecture those with f32 storage, whose registers are counted; for the others where B and C vary alone.
-    fn hold_backward(self, which: &Instantiation) -> bool {
-        let f32 = which.input == InputType::F32;
-        match self {
-            Types::All => true,
-            Types::OnePerMethod => f32,
-            Types::One => {
-                let both_vary = (which.b, which.c) == (Operand::Variable, Operand::Variable);
-                f32 && both_vary && [Method::Zoh, Method::Poly].contains(&which.method)
-            }
-        }
+        let plain = layout(kernel).is_none_or(|which| which.input == InputType::F32 && both_vary(which));
+        self == Types::All || self == Types::Sample && plain
     }
 
     /// For the goldens' architecture all of the judge, for the others what takes any number of states.
     fn hold_judge(self, judge: &Judge) -> bool {
-        self != Types::One || *judge == Judge::new(judge.weights, Shape::MAX_DSTATE)
+        self != Types::Few || *judge == Judge::new(judge.weights, Shape::MAX_DSTATE)
     }
 
-    /// How many scans that makes, forward and backward; then forward ones with few lanes; then steps of chunks, with either.
+    /// How many scans that makes: forward (of a sample in either tier) and backward; then those with few lanes; then steps of chunks.
     fn scans(self) -> usize {
         match self {
             Types::All => 3 * 3 * 96 + 2 * 12 + 2 * 78,
-            Types::OnePerMethod => 96 + 96 + 96 + 96 + 3 * 4 + 3 * 26,
-            Types::One => 3 * 16 + 2 * 4 + 4 + 14,
+            Types::Sample => 44 + 24 + 36 + (6 + 4) + (21 + 14),
+            Types::Few => 8 + 8 + 2 + 5,
         }
     }
+}
+
+/// The layout of a kernel that scans.
+fn layout(kernel: &Kernel) -> Option<&Instantiation> {
+    match kernel {
+        Kernel::Scan(which) | Kernel::ChunkSteps(which) | Kernel::Backward(which) => Some(which),
+        _ => None,
+    }
+}
+
+fn both_vary(which: &Instantiation) -> bool {
+    (which.b, which.c) == (Operand::Variable, Operand::Variable)
 }
 
 /// f32 arithmetic throughout is what all scans do; "f32" names those that also store f32. Backward ones are held to it on the
@@ -197,18 +195,18 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     }
     let left_out = match types {
         Types::All => "",
-        Types::OnePerMethod => ", f16 or bf16 for each method, backward f32",
-        Types::One => ", zoh and poly alone, f16 for zoh alone, backward f32 with variable B and C",
+        Types::Sample => ", constant B or C for zoh alone, f16 for zoh and bf16 for poly, backward f32",
+        Types::Few => ", zoh and poly alone, f32, variable B and C",
     };
     let seconds = start.elapsed().as_secs_f64();
     table.push_str(&format!("{name}: {count} kernels{left_out}, in {seconds:.0} s\n"));
     // Past the capture: the table is what this test is run for.
     let _ = std::io::stdout().write_all(table.as_bytes());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let judges = if types == Types::One { 2 } else { 6 };
-    let functions = if types == Types::One { 0 } else { 2 * ScalarFunction::ALL.len() };
+    let judges = if types == Types::Few { 2 } else { 6 };
+    let functions = if types == Types::Few { 0 } else { 2 * ScalarFunction::ALL.len() };
     let others = Misbehaviour::ALL.len() + Operation::ALL.len() + judges + functions;
-    let elements = if types == Types::One { 2 * 12 } else { 3 * 12 };
+    let elements = if types == Types::Few { 2 * 4 } else { 3 * 12 };
     assert_eq!(count, types.scans() + elements + 3 + others);
 }
 
