@@ -1,10 +1,11 @@
-// What `.ci/browser` checks. Arguments: Chromium, playwright-core's module, report folders.
+// Checks of `.ci/browser`. Arguments: Chromium, playwright-core's module, report folders. SCREENSHOTS=1 keeps pictures, for people.
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [executablePath, driver, ...folders] = process.argv.slice(2);
 const { chromium } = await import(pathToFileURL(resolve(driver)));
+const keepsPictures = process.env.SCREENSHOTS === "1";
 const problems = [];
 let checks = 0;
 
@@ -179,7 +180,7 @@ async function work(page, name) {
 async function look(browser, folder) {
   const shots = join(folder, "screenshots");
   rmSync(shots, { recursive: true, force: true });
-  mkdirSync(shots, { recursive: true });
+  if (keepsPictures) mkdirSync(shots, { recursive: true });
   const plots = existsSync(join(folder, "plots")) ? readdirSync(join(folder, "plots")) : [];
   const address = pathToFileURL(resolve(folder, "index.html")).href;
   for (const colorScheme of ["light", "dark"]) {
@@ -222,14 +223,16 @@ async function look(browser, folder) {
       }
       // The page itself, a window at a time: a full one is taller than pictures may be. Not as pieces of a
       // full page: for that the window is made tall, the bar for scrolling goes, and the page gets shorter.
-      const piece = 2400;
-      await page.setViewportSize({ width, height: piece });
-      const height = await page.evaluate(() => document.documentElement.scrollHeight);
-      for (let i = 0; i * piece < height; i++) {
-        await page.evaluate((y) => window.scrollTo({ top: y, behavior: "instant" }), i * piece);
-        await page.screenshot({ path: join(shots, `${colorScheme}-${width}-${i + 1}.png`) });
+      if (keepsPictures) {
+        const piece = 2400;
+        await page.setViewportSize({ width, height: piece });
+        const height = await page.evaluate(() => document.documentElement.scrollHeight);
+        for (let i = 0; i * piece < height; i++) {
+          await page.evaluate((y) => window.scrollTo({ top: y, behavior: "instant" }), i * piece);
+          await page.screenshot({ path: join(shots, `${colorScheme}-${width}-${i + 1}.png`) });
+        }
+        await page.setViewportSize({ width, height: 1000 });
       }
-      await page.setViewportSize({ width, height: 1000 });
       await page.evaluate(() => window.scrollTo({ top: 0, behavior: "instant" }));
       await follow(page, name, "nav a[href='#formulas']");
       await follow(page, name, "#method-foh a[href='#worst-foh-complex']");
@@ -249,7 +252,7 @@ async function look(browser, folder) {
         for (const f of (await page.evaluate(inspect)).figures) {
           check(luminance(f.sheet) > 0.9, `${name}: ${f.id} prints on ${f.sheet}`);
         }
-        await page.pdf({ path: join(shots, "print.pdf"), format: "A4" });
+        if (keepsPictures) await page.pdf({ path: join(shots, "print.pdf"), format: "A4" });
       }
       await context.close();
     }
@@ -257,7 +260,7 @@ async function look(browser, folder) {
   for (const colorScheme of ["light", "dark"]) {
     for (const plot of plots) await lookAtPlot(browser, folder, plot, colorScheme);
   }
-  console.log(`${folder}: looked at, ${plots.length} pictures, screenshots in ${shots}`);
+  console.log(`${folder}: looked at, ${plots.length} pictures${keepsPictures ? `, screenshots in ${shots}` : ""}`);
 }
 
 // A picture as a file of its own.
@@ -270,7 +273,7 @@ async function lookAtPlot(browser, folder, plot, colorScheme) {
   check(root === "svg", `${folder} ${plot}: its root is ${root}`);
   const svg = page.locator("svg").first();
   const shot = `plot-${colorScheme}-${plot.replace(/\.svg$/, "")}.png`;
-  await svg.screenshot({ path: join(folder, "screenshots", shot) });
+  if (keepsPictures) await svg.screenshot({ path: join(folder, "screenshots", shot) });
   const sheet = await page.evaluate(() => getComputedStyle(document.querySelector("rect")).fill);
   check(luminance(sheet) < 0.2 === (colorScheme === "dark"), `${folder} ${plot} ${colorScheme}: drawn on ${sheet}`);
   // No text may leave the sheet.
