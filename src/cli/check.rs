@@ -59,7 +59,7 @@ impl JudgeOn {
     [initial_state]        (batch, dim, dstate)  as A\n\
     and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
-    state (with-b or without-b), direction (forward or reverse), and any provenance. METHOD is one of {methods}.\n\n\
+    state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), and any notes, which are not used. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \

@@ -186,9 +186,10 @@ impl<'a> Channel<'a> {
                     + problem.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[at.1]));
                 let mut delta = position.delta;
                 if stages.naive_softplus && problem.delta_softplus {
-                    delta = f64::from(1.0 + given.exp() as f32).ln();
+                    delta = problem.conventions.limit.of(f64::from(1.0 + given.exp() as f32).ln());
                 }
-                let off = real(Stage::Delta, delta) / position.delta - 1.0;
+                // A step that is clamped to 0 is no rounding.
+                let off = if delta == 0.0 { 0.0 } else { real(Stage::Delta, delta) / position.delta - 1.0 };
                 let mut y = 0.0;
                 for ((state, x), sum) in position.states.iter().zip(&mut x).zip(&mut sums) {
                     let before = *x;

@@ -80,8 +80,10 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
     }
     if problem.conventions != Conventions::default() {
+        let stated = problem.conventions.stated();
+        let stated: Vec<String> = stated.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let hint = "recordings alone have others";
-        return Err(unsupported("convention", "another statement", "spec.md §3's own", hint));
+        return Err(unsupported("convention", stated.join(", "), "spec.md §3's own", hint));
     }
     for (what, values, expected) in problem.inputs() {
         values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;

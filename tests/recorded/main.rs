@@ -17,6 +17,7 @@ mod files;
 mod formulas;
 mod identified;
 mod lean;
+mod limits;
 mod memory;
 mod on_device;
 mod outputs;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use super::metadata::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, check_keys, step_limit};
 use super::{InputType, RecordError};
 use crate::formula::Form;
 use crate::method::Method;
@@ -77,17 +78,37 @@ fn output_name(name: &str, rest: &str) -> Result<OutputName> {
     }
 }
 
-/// Names of other code for what a run has.
-const ELSEWHERE: [(&str, &str); 11] = [
+/// Names of other code by which a run may have its tensors.
+const TAKEN: [(&str, &str); 6] = [
+    ("x", "u"),
     ("dt", "delta"),
     ("dt_bias", "delta_bias"),
-    ("x", "u"),
-    ("h0", INITIAL_STATE),
     ("initial_states", INITIAL_STATE),
+    ("final_states", "last_state"),
+    ("dfinal_states", DLAST_STATE),
+];
+
+/// The name that a tensor has here, if it has another one in other code.
+pub(super) fn own_name(name: &str) -> Option<String> {
+    let own = |name: &str| TAKEN.iter().find(|(taken, _)| *taken == name).map(|(_, own)| *own);
+    let Some((first, rest)) = name.split_once('.') else {
+        return own(name).filter(|own| *own != "last_state").map(str::to_owned);
+    };
+    match (own(first), rest.split_once('.')) {
+        (Some(own @ "last_state"), _) => Some(format!("{own}.{rest}")),
+        (None, Some((input, rest))) if first == "grad" => Some(format!("{GRADIENT}{}.{rest}", own(input)?)),
+        _ => None,
+    }
+}
+
+/// Names of other code for what a run has, which are no names here.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("h0", INITIAL_STATE),
     ("y", "out"),
     ("ys", "out"),
     ("output", "out"),
     ("final_state", "last_state"),
+    ("final_states", "last_state"),
     ("last_states", "last_state"),
     ("dy", DOUT),
 ];
@@ -162,13 +183,6 @@ pub struct Layout {
     pub gradients: BTreeMap<OutputName, Named<String, GradientName>>,
 }
 
-const ARITHMETIC: &str = "arithmetic";
-const DELTA_SOFTPLUS: &str = "delta_softplus";
-const INPUT_TYPE: &str = "input_type";
-/// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 8] =
-    [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE, DIRECTION, SCAN];
-
 const SHAPES: &str = "spec.md §3 lists the shapes";
 const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
 const GROUPS: &str = "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one";
@@ -181,6 +195,7 @@ impl Layout {
     /// # Errors
     /// [`RecordError`], naming the tensor that does not fit.
     pub fn read<R>(file: &TensorFile<R>) -> Result<Layout> {
+        check_keys(file.metadata().keys().map(String::as_str))?;
         let Computed { outputs, gradients } = computed_tensors(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
         let (input, stored) = input_type(file, u)?;
@@ -228,6 +243,7 @@ impl Layout {
                 output: stated(file, OUTPUT)?,
                 state: stated(file, STATE)?,
                 direction: stated(file, DIRECTION)?,
+                limit: step_limit(file)?,
             },
             outputs,
             gradients,
@@ -568,11 +584,11 @@ fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordErr
 }
 
 fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
-    RecordError::Dtype { name: shown(name), found: info.stored.to_string(), expected, hint }
+    RecordError::Dtype { name: info.called(name), found: info.stored.to_string(), expected, hint }
 }
 
 fn misshapen(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
-    RecordError::Shape { name: shown(name), found: shape_text(&info.shape), expected, hint }
+    RecordError::Shape { name: info.called(name), found: shape_text(&info.shape), expected, hint }
 }
 
 fn size(name: &str, what: &'static str, found: usize, expected: String, hint: &'static str) -> RecordError {

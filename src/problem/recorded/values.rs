@@ -252,7 +252,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let values = self.floats(name, range)?;
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
             let index = self.index(name, start + at);
-            return Err(RecordError::NotFinite { name: shown(name), index, value: values[at] });
+            return Err(RecordError::NotFinite { name: self.called(name), index, value: values[at] });
         }
         let is_weight = match name {
             "B" => self.layout.b_operand == Operand::Constant,
@@ -284,12 +284,16 @@ impl<R: Read + Seek + Send> Recording<R> {
         let Some(at) = values.iter().position(odd) else { return Ok(()) };
         let value = values[at];
         Err(RecordError::NotRounded {
-            name: shown(name),
+            name: self.called(name),
             index: self.index(name, start + at),
             value,
             rounded: kind.round(value),
             input: kind,
         })
+    }
+
+    fn called(&self, name: &str) -> String {
+        self.file.info(name).map_or_else(|| shown(name), |info| info.called(name))
     }
 
     /// A position among a tensor's floats as an index into the tensor.

@@ -18,7 +18,7 @@ __tracebackhide__ = True
 
 _BACKENDS = ("auto", "cuda", "cpu")
 #: Arguments that are metadata of a recording, word for word.
-_STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "state", "direction")
+_STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "state", "direction", "dt_limit")
 
 
 #: The inputs of a scan. Each has a gradient.
@@ -140,6 +140,10 @@ def _gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, 
 def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str, str]:
     """What a run states of itself, as texts."""
     stated = {key: _stated(key, value) for key, value in statements.items() if value is not None}
+    try:
+        _holdfast.known_metadata(list(stated))
+    except ValueError as error:
+        raise ValueError(of_error(str(error))) from None
     if stated.get("arithmetic") == "f32":
         del stated["arithmetic"]
     # A text is true as well, "false" among them.
@@ -153,13 +157,24 @@ def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str
 _OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "grads", "dout", "channels", "backend", "diagnosis")
 
 
+def _limit(value: Any) -> str:
+    """The text of two limits of a step. Raises ValueError for what is none."""
+    try:
+        low, high = (float(limit) for limit in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"dt_limit is {value!r}, expected a tuple of two numbers (hint: dt_limit=(0.001, 0.1))") from None
+    return f"{low!r} {high!r}"
+
+
 def _stated(key: str, value: Any) -> str:
     """The text of a statement, or of other metadata."""
     if key == "arithmetic":
         return arithmetic_of(value)
     if key == "input_type":
         return known_input(value)
-    like = None if key in _STATEMENTS else near(key, (*_INPUTS, *_STATEMENTS, *_OTHERS), 0.85)
+    if key in ("dt_limit", "time_step_limit") and not isinstance(value, str):
+        return _limit(value)
+    like = None if key in _STATEMENTS else near(key, (*_INPUTS, *_OTHERS), 0.85)
     if like is not None or not isinstance(value, (str, int, float)):
         raise ValueError(
             f"metadata has `{key}`, expected texts under names of their own (hint: {like or 'str(…)'}, perhaps)"
@@ -206,6 +221,7 @@ def check(
     complex_output: str | None = None,
     state: str | None = None,
     direction: str | None = None,
+    dt_limit: tuple[float, float] | None = None,
     name: str = "arrays",
     channels: int | None = None,
     seed: int = 1,
@@ -237,6 +253,7 @@ def check(
     delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
     arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
         recorded runs lists them; types may be a framework's own, as torch.bfloat16
+    dt_limit: the low and the high limit to which each step is clamped after bias and softplus, as (0.001, 0.1)
     channels: how many channels to judge, for a quick look; None for all
     backend: "cpu", "cuda" or "auto"
     diagnosis: seconds that it is looked for why an output fails, which can take far longer than the verdicts; "thorough" for as
@@ -270,7 +287,7 @@ def _call_of(given: Mapping[str, Any]) -> str:
     for name, value in given.items():
         usual = {"method": "zoh", "delta_softplus": False, "layout": "bdl", "arithmetic": "f32", "name": "arrays"}
         usual |= {"seed": 1, "backend": "cpu", "diagnosis": 10}
-        is_written = isinstance(value, (str, int, float)) and not hasattr(value, "dtype")
+        is_written = name == "dt_limit" or isinstance(value, (str, int, float)) and not hasattr(value, "dtype")
         if name in _INPUTS[:5] or value is None or name != "method" and is_written and value == usual.get(name):
             continue
         words.append(f"{name}={_written(value) if is_written else name}")
@@ -358,7 +375,8 @@ def prepared(
 ) -> tuple[list[Tensor], dict[str, str]]:
     """The tensors and metadata of the file that `record` writes for these arguments."""
     made = tensors(given["layout"], inputs_of(given), computed_of(given), widens_weights)
-    stated = metadata_of(given.get("delta_softplus", False), metadata)
+    limit = {} if given.get("dt_limit") is None else {"dt_limit": given["dt_limit"]}
+    stated = metadata_of(given.get("delta_softplus", False), {**limit, **metadata})
     return made, {**origin_of(given), **widened_of(made), **stated}
 
 
