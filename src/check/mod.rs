@@ -176,7 +176,11 @@ pub fn judge_with<R: Read + Seek + Send>(
         }
         true => {
             let checked = Checked {
-                note: RegimeNote { name: name.to_owned(), why: described(layout) + &stated(recording), ordinary: true },
+                note: RegimeNote {
+                    name: name.to_owned(),
+                    why: described(layout) + &stated(recording),
+                    ordinary: true,
+                },
                 sampled: false,
                 undiagnosed: options.diagnosis == Budget::Off,
                 device: device(&recording.provenance()),
@@ -217,6 +221,8 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
     let conventions = recording.layout().conventions.stated();
     let mut all: Vec<String> =
         conventions.iter().map(|(key, value)| format!("; {key} = {value} is stated")).collect();
+    let types = recording.layout().conventions.types.stated();
+    all.extend(types.map(|(name, stored)| format!("; {name} is in {stored}")));
     if recording.has_initial_state() {
         all.push("; it starts from a given state".to_owned());
     }

@@ -9,6 +9,7 @@ use crate::formula::{Form, OFFSETS, Transition};
 use crate::problem::{Problem, Stage};
 use crate::promise::Contract;
 use crate::promise::allowance::{Arithmetic, U};
+use crate::tensor::TensorName;
 
 /// A channel's scan, position by position in the order of each direction.
 pub struct Channel<'a> {
@@ -214,6 +215,7 @@ impl<'a> Channel<'a> {
                 out[position.l] += self.scale * y;
             }
         }
+        let stored = problem.stored(TensorName::Out);
         for (l, out) in out.iter_mut().enumerate() {
             let index = problem.sequence_index(at.0, at.1, l);
             *out = real(Stage::Y, *out);
@@ -224,7 +226,7 @@ impl<'a> Channel<'a> {
             if let Some(z) = &problem.z {
                 *out = real(Stage::Gate, *out * real(Stage::Gate, budget::silu(f64::from(z[index]))));
             }
-            *out = f64::from(problem.input.round(*out as f32));
+            *out = f64::from(stored.round(*out as f32));
         }
         out
     }

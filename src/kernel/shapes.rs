@@ -81,7 +81,9 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     }
     if problem.conventions != Conventions::default() {
         let stated = problem.conventions.stated();
-        let stated: Vec<String> = stated.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let types = problem.conventions.types.stated().map(|(name, stored)| format!("{name} in {stored}"));
+        let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
+        let stated: Vec<String> = stated.collect();
         let hint = "recordings alone have others";
         return Err(unsupported("convention", stated.join(", "), "spec.md §3's own", hint));
     }

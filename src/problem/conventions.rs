@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::tensor::{ComputedName, GradientName, InputType, TensorName};
+
 named! {
     /// Which state an output reads.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,6 +122,38 @@ impl FromStr for StepLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLimit;
 
+/// What tensors are stored in where that is another type than spec.md §3 has for them. That of an input is its gradient's, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Types([Option<InputType>; GradientName::ALL.len() + TensorName::ALL.len()]);
+
+impl Types {
+    fn at(name: ComputedName) -> Option<usize> {
+        match name {
+            ComputedName::Gradient(of_input) => Some(of_input as usize),
+            ComputedName::Output(output) => Some(GradientName::ALL.len() + output as usize),
+            ComputedName::Step(_) => None,
+        }
+    }
+
+    /// Of an output, or of the input that a gradient is by.
+    pub fn get(self, name: impl Into<ComputedName>) -> Option<InputType> {
+        Types::at(name.into()).and_then(|at| self.0[at])
+    }
+
+    pub fn set(&mut self, name: impl Into<ComputedName>, stored: InputType) {
+        if let Some(at) = Types::at(name.into()) {
+            self.0[at] = Some(stored);
+        }
+    }
+
+    /// Each tensor by its name.
+    pub fn stated(self) -> impl Iterator<Item = (&'static str, InputType)> {
+        let inputs = GradientName::ALL.map(GradientName::input);
+        let outputs = TensorName::ALL.map(TensorName::name);
+        inputs.into_iter().chain(outputs).zip(self.0).filter_map(|(name, stored)| Some((name, stored?)))
+    }
+}
+
 /// The statements of a run; by default spec.md's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conventions {
@@ -128,6 +162,7 @@ pub struct Conventions {
     pub state: StateHolds,
     pub direction: Direction,
     pub limit: StepLimit,
+    pub types: Types,
 }
 
 impl Conventions {

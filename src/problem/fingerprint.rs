@@ -35,6 +35,7 @@ impl Fingerprint {
             if !conventions.limit.is_none() {
                 hash.update(format!("{DT_LIMIT}={};", conventions.limit));
             }
+            conventions.types.stated().for_each(|(name, stored)| hash.update(format!("{name}={stored};")));
         }
         Fingerprint(hash)
     }

@@ -19,11 +19,10 @@ use crate::written::{ComplexAs, File};
 
 /// Everything on, and limits beyond which a quarter of the steps is at either end.
 fn limited(weights: Weights) -> Problem {
-    let shape = Shape { batch: 2, dim: 3, dstate: 8, seqlen: 60, groups: 1 };
+    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 24, groups: 1 };
     let recipe = Recipe { shape, ..regime::EVERYTHING };
     let operands = (Operand::Variable, Operand::Variable);
-    let mut problem =
-        inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(3, "limits"));
+    let mut problem = inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(3, "limits"));
     problem.judged_channels = problem.channels().collect();
     let mut steps = plain(&problem, |_, x| softplus(x)).delta;
     steps.sort_by(f32::total_cmp);
@@ -45,9 +44,8 @@ fn clamped(problem: &Problem, step: f32) -> f32 {
 /// The problem of steps that are given, made in f32 of delta + bias.
 fn plain(problem: &Problem, step: impl Fn(&Problem, f32) -> f32) -> Problem {
     let bias = problem.delta_bias.as_ref().expect("everything is on");
-    let of = |(i, delta): (usize, &f32)| {
-        step(problem, delta + bias[i / problem.shape.seqlen % problem.shape.dim])
-    };
+    let of =
+        |(i, delta): (usize, &f32)| step(problem, delta + bias[i / problem.shape.seqlen % problem.shape.dim]);
     let delta = problem.delta.iter().enumerate().map(of).collect();
     let free = Conventions::default();
     Problem { delta, delta_bias: None, delta_softplus: false, conventions: free, ..problem.clone() }
@@ -60,7 +58,13 @@ fn sound(problem: &Problem) -> Problem {
 fn file(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> File {
     let mut file = File::of(problem, ComplexAs::Trailing);
     let last = &outputs[TensorName::LastState].values;
-    file.add_output(problem, method.name(), &outputs[TensorName::Out].values, Some(last), ComplexAs::Trailing);
+    file.add_output(
+        problem,
+        method.name(),
+        &outputs[TensorName::Out].values,
+        Some(last),
+        ComplexAs::Trailing,
+    );
     file
 }
 
@@ -80,7 +84,10 @@ fn a_scan_that_clamps_its_steps_passes_where_it_says_so_and_nowhere_else() {
         assert_eq!(judged(&file(&problem, method, &outputs), None).verdict, Verdict::Pass, "{method}");
         for &at in &problem.judged_channels {
             for tally in quick::judge((method, &Contract::FRAMEWORK), &problem, at, &outputs).values() {
-                assert!(tally.passed == tally.elements() && tally.share < 0.5, "{method} {weights}: {tally:?}");
+                assert!(
+                    tally.passed == tally.elements() && tally.share < 0.5,
+                    "{method} {weights}: {tally:?}"
+                );
             }
         }
         let free = Problem { conventions: Conventions::default(), ..problem.clone() };
@@ -125,8 +132,7 @@ fn gradients_of_clamped_steps_are_zero() {
         let given = OutputGradients { dout, dlast_state: None };
         let [right, unclamped] = gradients(&problem, &given, method);
         let verdicts = |gradients: &Gradients<f32>| {
-            let file =
-                backward::recorded((&problem, &given), method.name(), gradients, ComplexAs::Trailing);
+            let file = backward::recorded((&problem, &given), method.name(), gradients, ComplexAs::Trailing);
             of_gradients(&file.recording(), None)
         };
         for (name, tensor) in verdicts(&right).iter() {

@@ -24,4 +24,5 @@ mod outputs;
 mod runs;
 mod streamed;
 mod structured;
+mod types;
 mod written;

@@ -65,12 +65,8 @@ fn adjoint_is_the_derivative_along_every_axis(#[values(0, 1, 2, 3, 4, 5)] method
         ..usual
     };
     let limited = Conventions { limit: StepLimit::new(0.05, 0.125).expect("two limits"), ..usual };
-    let shapes = [
-        (2, 2, 2, 2, 1, usual),
-        (1, 4, 1, 2, 2, usual),
-        (1, 1, 2, 3, 1, stated),
-        (1, 1, 2, 4, 1, limited),
-    ];
+    let shapes =
+        [(2, 2, 2, 2, 1, usual), (1, 4, 1, 2, 2, usual), (1, 1, 2, 3, 1, stated), (1, 1, 2, 4, 1, limited)];
     for (batch, dim, dstate, seqlen, groups, conventions) in shapes {
         for layout in all(Shape { batch, dim, dstate, seqlen, groups }) {
             let (mut problem, given) = random(&layout, &mut rng);

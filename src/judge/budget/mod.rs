@@ -108,8 +108,9 @@ use self::state::LastState;
 use self::states::{Channel, States, Sums};
 pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
 use crate::formula::Form;
+use crate::judge::ulp::Format;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Problem, Shape, Weights};
+use crate::problem::{InputType, Problem, Shape, Weights};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
@@ -155,7 +156,10 @@ impl Bounds {
             let rounding = arithmetic.unit * state.magnitude;
             let [judged, worst, rounding] =
                 [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
-            bounds.push(judged, worst, 0.0, rounding);
+            let size = state.x.re.abs().max(state.x.im.abs());
+            let [store, of_worst, of_rounding] =
+                [judged, worst, rounding].map(|b| store_error(problem, TensorName::LastState, size + b));
+            bounds.push(judged + store, worst + of_worst, store, rounding + of_rounding);
         }
         bounds
     }
@@ -392,6 +396,15 @@ impl ChannelBudget<'_> {
             Ok(())
         });
         all
+    }
+}
+
+/// What rounding a number of at most this size to the type of an output takes; nothing in f32, whose last operation is rounded like any
+/// other.
+pub fn store_error(problem: &Problem, output: TensorName, size: f64) -> f64 {
+    match problem.stored(output) {
+        InputType::F32 => 0.0,
+        narrow => Format::for_input(narrow).rounding_error(size),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::formula::Form;
 use crate::method::Method;
 use crate::named::{UnknownName, likeliest};
 use crate::problem::conventions::{
-    ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds,
+    ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds, Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
@@ -172,6 +172,8 @@ pub struct Layout {
     pub shape: Shape,
     pub weights: Weights,
     pub input: InputType,
+    /// Of u, delta, z, variable B and C, and out, where they are stored in F32: what the metadata claim.
+    pub claimed: Option<InputType>,
     pub b_operand: Operand,
     pub c_operand: Operand,
     pub delta_softplus: bool,
@@ -183,11 +185,11 @@ pub struct Layout {
     pub gradients: BTreeMap<OutputName, Named<String, GradientName>>,
 }
 
+const FLOATS: &str = "F32, F16 or BF16";
 const SHAPES: &str = "spec.md §3 lists the shapes";
 const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
 const GROUPS: &str = "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one";
-const WEIGHTS: &str =
-    "A decides whether weights are real or complex; save constant ones as float32 or complex64";
+const WEIGHTS: &str = "A decides whether weights are real or complex";
 
 impl Layout {
     /// The layout of what `file`'s header tells.
@@ -198,24 +200,19 @@ impl Layout {
         check_keys(file.metadata().keys().map(String::as_str))?;
         let Computed { outputs, gradients } = computed_tensors(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
-        let (input, stored) = input_type(file, u)?;
+        let claimed = claimed(file)?;
+        let input = real_type("u", u, claimed)?;
         let [batch, dim, seqlen] = u.shape[..] else {
             return Err(misshapen("u", u, "(batch, dim, seqlen)".into(), SHAPES));
         };
+        weight_type("A", a)?;
         let (weights, a_sizes) = match (a.stored, &a.shape[..]) {
-            (Stored::F32, &[d, n]) => (Weights::Real, (d, n)),
-            (Stored::C64, &[d, n]) | (Stored::F32, &[d, n, 2]) => (Weights::Complex, (d, n)),
-            (Stored::F32 | Stored::C64, _) => {
+            (Stored::C64, &[d, n]) => (Weights::Complex, (d, n)),
+            (stored, &[d, n, 2]) if stored != Stored::C64 => (Weights::Complex, (d, n)),
+            (stored, &[d, n]) if stored != Stored::C64 => (Weights::Real, (d, n)),
+            _ => {
                 let expected = "(dim, dstate), or (dim, dstate, 2) for complex F32".into();
                 return Err(misshapen("A", a, expected, SHAPES));
-            }
-            _ => {
-                return Err(mistyped(
-                    "A",
-                    a,
-                    "F32 or C64".into(),
-                    "weights are float32 or complex64, whatever u is: A.float()",
-                ));
             }
         };
         let dstate = a_sizes.1;
@@ -234,6 +231,7 @@ impl Layout {
             shape: Shape { batch, dim, dstate, seqlen, groups: 1 },
             weights,
             input,
+            claimed,
             b_operand: Operand::Constant,
             c_operand: Operand::Constant,
             delta_softplus: softplus(file)?,
@@ -244,29 +242,25 @@ impl Layout {
                 state: stated(file, STATE)?,
                 direction: stated(file, DIRECTION)?,
                 limit: step_limit(file)?,
+                types: Types::default(),
             },
             outputs,
             gradients,
         };
         let mut groups = None;
-        layout.b_operand = layout.operand("B", required(file, "B")?, stored, &mut groups)?;
-        layout.c_operand = layout.operand("C", required(file, "C")?, stored, &mut groups)?;
+        layout.b_operand = layout.operand("B", required(file, "B")?, &mut groups)?;
+        layout.c_operand = layout.operand("C", required(file, "C")?, &mut groups)?;
         layout.shape.groups = groups.unwrap_or(1);
-        layout.check_sequences(file, stored)?;
+        layout.check_sequences(file)?;
         layout.check_conventions(file)?;
-        layout.check_outputs(file, stored)?;
-        layout.check_gradients(file, stored)?;
+        layout.check_outputs(file)?;
+        layout.conventions.types = layout.types(file)?;
+        layout.check_gradients(file)?;
         Ok(layout)
     }
 
     /// Whether B or C is constant or varies; `groups` is what the other one said.
-    fn operand(
-        &self,
-        name: &str,
-        info: &TensorInfo,
-        stored: Stored,
-        groups: &mut Option<usize>,
-    ) -> Result<Operand> {
+    fn operand(&self, name: &str, info: &TensorInfo, groups: &mut Option<usize>) -> Result<Operand> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         let variable = match (self.weights, info.stored, &info.shape[..]) {
             // Constant: a weight, laid out as A.
@@ -287,12 +281,9 @@ impl Layout {
             }
         };
         let complex64 = self.weights == Weights::Complex && info.stored == Stored::C64;
-        let expected_type = if variable { stored } else { Stored::F32 };
-        if info.stored != expected_type && !(complex64 && expected_type == Stored::F32) {
-            return Err(match variable {
-                false => mistyped(name, info, format!("{expected_type}, a constant weight's"), WEIGHTS),
-                true => mistyped(name, info, format!("{stored} as u"), "a variable B or C is an input"),
-            });
+        weight_type(name, info)?;
+        if info.stored == Stored::C64 && !complex64 {
+            return Err(mistyped(name, info, FLOATS.to_owned(), WEIGHTS));
         }
         if !variable {
             if info.shape[..2] != [dim, dstate] {
@@ -327,7 +318,7 @@ impl Layout {
     }
 
     /// delta, z, D and delta_bias; that no size of u and A is zero.
-    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
+    fn check_sequences<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         for (name, what, found) in
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
@@ -339,17 +330,12 @@ impl Layout {
         required(file, "delta")?;
         for name in ["delta", "z"] {
             let Some(info) = file.info(name) else { continue };
-            if info.stored != stored {
-                let hint = "u, delta, z, variable B and C, and outputs are of one type";
-                return Err(mistyped(name, info, format!("{stored} as u"), hint));
-            }
+            real_type(name, info, self.claimed)?;
             self.check_shape(name, info, &[batch, dim, seqlen])?;
         }
         for name in ["D", "delta_bias"] {
             let Some(info) = file.info(name) else { continue };
-            if info.stored != Stored::F32 {
-                return Err(mistyped(name, info, "F32".into(), "it is float32, whatever u is"));
-            }
+            real_type(name, info, None)?;
             self.check_shape(name, info, &[dim])?;
         }
         Ok(())
@@ -374,23 +360,25 @@ impl Layout {
     /// A state of every channel.
     fn check_state(&self, name: &str, info: &TensorInfo) -> Result<()> {
         let Shape { batch, dim, dstate, .. } = self.shape;
-        let hint = "a state is of the weights' type whatever the input type";
         match (self.weights, info.stored) {
-            (Weights::Real, Stored::F32) | (Weights::Complex, Stored::C64) => {
-                self.check_shape(name, info, &[batch, dim, dstate])
+            (Weights::Complex, Stored::C64) => self.check_shape(name, info, &[batch, dim, dstate]),
+            (Weights::Real, Stored::C64) => {
+                Err(mistyped(name, info, FLOATS.to_owned(), "A is real, and so are its states"))
             }
-            (Weights::Complex, Stored::F32) => self.check_shape(name, info, &[batch, dim, dstate, 2]),
-            (Weights::Real, _) => Err(mistyped(name, info, "F32".into(), hint)),
-            (Weights::Complex, _) => Err(mistyped(name, info, "C64 or F32".into(), hint)),
+            (weights, _) => {
+                weight_type(name, info)?;
+                let shape = [batch, dim, dstate, 2];
+                self.check_shape(name, info, &shape[..2 + weights.width()])
+            }
         }
     }
 
-    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
+    fn check_outputs<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         for tensors in self.outputs.values() {
             let Some(name) = tensors.get(TensorName::Out) else { continue };
             let info = required(file, name)?;
-            self.check_stored(file, name, stored)?;
+            real_type(name, info, self.claimed)?;
             self.check_shape(name, info, &[batch, dim, seqlen])?;
             let Some(name) = tensors.get(TensorName::LastState) else { continue };
             self.check_state(name, required(file, name)?)?;
@@ -398,26 +386,50 @@ impl Layout {
         Ok(())
     }
 
-    /// That what a kernel stores in the input type is of it.
-    fn check_stored<R>(&self, file: &TensorFile<R>, name: &str, stored: Stored) -> Result<()> {
-        let own = stored_as(self.input);
-        let widened = file.metadata().contains_key(INPUT_TYPE);
-        let info = required(file, name)?;
-        if info.stored == own || info.stored == stored || (widened && info.stored == Stored::F32) {
-            return Ok(());
+    /// The types of tensors that have another one than spec.md §3 gives them. Outputs of a file are of one type, and so are its last
+    /// states.
+    fn types<R>(&self, file: &TensorFile<R>) -> Result<Types> {
+        let mut types = Types::default();
+        for input in GradientName::ALL {
+            let Some(info) = file.info(input.input()) else { continue };
+            let (found, usual) = match varies(input, self.b_operand, self.c_operand) {
+                true => (sequence_type(input.input(), info, self.claimed)?, self.input),
+                false => (weight_type(input.input(), info)?, InputType::F32),
+            };
+            if found != usual {
+                types.set(input, found);
+            }
         }
-        let hint = "outputs are rounded on store; a widened copy needs the metadata `input_type`";
-        Err(mistyped(name, info, format!("{own}, the run's input type"), hint))
+        for (output, usual) in [(TensorName::Out, self.input), (TensorName::LastState, InputType::F32)] {
+            let mut first = None;
+            for name in self.outputs.values().filter_map(|tensors| tensors.get(output)) {
+                let info = required(file, name)?;
+                let found = match output {
+                    TensorName::Out => sequence_type(name, info, self.claimed)?,
+                    TensorName::LastState => weight_type(name, info)?,
+                };
+                if *first.get_or_insert(found) != found {
+                    let hint =
+                        "outputs of one file are of one type, and so are last states: save others apart";
+                    let expected = first.map(stored_as).map(|stored| stored.to_string());
+                    return Err(mistyped(name, info, expected.unwrap_or_default(), hint));
+                }
+            }
+            if let Some(found) = first.filter(|found| *found != usual) {
+                types.set(output, found);
+            }
+        }
+        Ok(types)
     }
 
     /// The gradients, each of the shape and type of its input, and what they are gradients by.
-    fn check_gradients<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
+    fn check_gradients<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         if let Some(info) = file.info(DLAST_STATE) {
             self.check_state(DLAST_STATE, info)?;
         }
         if let Some(info) = file.info(DOUT) {
-            self.check_stored(file, DOUT, stored)?;
+            real_type(DOUT, info, self.claimed)?;
             self.check_shape(DOUT, info, &[batch, dim, seqlen])?;
         } else if !self.gradients.is_empty() {
             return Err(missing(
@@ -432,15 +444,16 @@ impl Layout {
                 return Err(RecordError::GradientOfForm { name: shown(name) });
             }
             for (gradient, name) in tensors.iter() {
-                let input = &gradient.name()[GRADIENT.len()..];
+                let input = gradient.input();
                 let (info, like) = (required(file, name)?, file.info(input));
                 let Some(like) = like else {
                     return Err(missing(file, input, "a gradient belongs to an input of the file"));
                 };
-                let complex = info.stored == Stored::C64 || like.stored == Stored::C64;
-                if !complex && varies(gradient, self.b_operand, self.c_operand) {
-                    self.check_stored(file, name, stored)?;
-                } else if ![Stored::F32, Stored::C64].contains(&info.stored) {
+                let varies = varies(gradient, self.b_operand, self.c_operand);
+                let wide = |info: &TensorInfo| [Stored::F32, Stored::C64].contains(&info.stored);
+                // Complex ones may be pairs, and of widened runs a widened one beside an input that is not.
+                let may_be_wide = wide(like) || varies && self.claimed.is_some();
+                if info.stored != like.stored && !(wide(info) && may_be_wide) {
                     let hint = "a gradient is of the type of its input";
                     return Err(mistyped(name, info, format!("{} as {input}", like.stored), hint));
                 }
@@ -503,32 +516,49 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
     Ok(all)
 }
 
-/// The input type, and what its tensors are stored as.
-fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored)> {
-    let own = match u.stored {
-        Stored::F32 => InputType::F32,
-        Stored::F16 => InputType::F16,
-        Stored::Bf16 => InputType::Bf16,
-        Stored::F64 | Stored::C64 => {
-            return Err(mistyped(
-                "u",
-                u,
-                "F32, F16 or BF16".into(),
-                "a kernel reads 32 or 16 bits: record what it read",
-            ));
-        }
-    };
-    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok((own, u.stored)) };
+/// What the metadata claim of tensors that are stored wider than they were.
+fn claimed<R>(file: &TensorFile<R>) -> Result<Option<InputType>> {
+    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok(None) };
     let claimed = InputType::ALL.into_iter().find(|input| input.name() == text);
-    let Some(claimed) = claimed else {
-        let expected = "f32, f16 or bf16";
-        return Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected });
-    };
-    if own != claimed && own != InputType::F32 {
-        let expected = format!("{} as the metadata `input_type` claims, or F32", stored_as(claimed));
-        return Err(mistyped("u", u, expected, "the metadata may be of another run"));
+    let expected = "f32, f16 or bf16";
+    match claimed {
+        None => Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected }),
+        claimed => Ok(claimed),
     }
-    Ok((claimed, u.stored))
+}
+
+/// The type of what is real whatever A is.
+fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
+    match info.stored {
+        Stored::C64 => Err(mistyped(name, info, FLOATS.to_owned(), "it is real, whatever A is")),
+        _ => sequence_type(name, info, claimed),
+    }
+}
+
+/// The type of what varies along the sequence.
+fn sequence_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
+    let own = weight_type(name, info)?;
+    match (claimed, info.stored) {
+        (Some(claimed), Stored::F32 | Stored::C64) => Ok(claimed),
+        (Some(claimed), _) if name == "u" && own != claimed => {
+            let expected = format!("{} as the metadata `input_type` claims, or F32", stored_as(claimed));
+            Err(mistyped(name, info, expected, "the metadata may be of another run"))
+        }
+        _ => Ok(own),
+    }
+}
+
+/// The type of a weight or a state, complex or not.
+fn weight_type(name: &str, info: &TensorInfo) -> Result<InputType> {
+    match info.stored {
+        Stored::F32 | Stored::C64 => Ok(InputType::F32),
+        Stored::F16 => Ok(InputType::F16),
+        Stored::Bf16 => Ok(InputType::Bf16),
+        Stored::F64 => {
+            let hint = "a kernel has 32 or 16 bits: record what it read and wrote";
+            Err(mistyped(name, info, FLOATS.to_owned(), hint))
+        }
+    }
 }
 
 fn stored_as(input: InputType) -> Stored {

@@ -31,7 +31,10 @@ const NOTE: &str = "note.";
 /// Arguments of other people's scans, and what a recording has in their place.
 const ELSEWHERE: [(&[&str], &str); 13] = [
     (&["dt_softplus", "softplus"], "delta_softplus states it"),
-    (&["chunk_size", "chunk"], "scan=log-space-64 states where running sums begin anew; nothing else of chunks changes a result"),
+    (
+        &["chunk_size", "chunk"],
+        "scan=log-space-64 states where running sums begin anew; nothing else of chunks changes a result",
+    ),
     (&["seq_idx", "cu_seqlens", "seqlens"], "each sequence is a recording of its own"),
     (
         &["return_final_states", "return_last_state", "return_varlen_states"],
@@ -39,7 +42,10 @@ const ELSEWHERE: [(&[&str], &str); 13] = [
     ),
     (&["initial_states", "initial_state", "h0"], "leave it out: the tensor initial_state is there or is not"),
     (&["state_dtype", "states_in_fp32"], "arithmetic states it, as state=bf16"),
-    (&["dtype", "itype", "wtype", "out_dtype", "out_float"], "input_type states what is stored wider than it was"),
+    (
+        &["dtype", "itype", "wtype", "out_dtype", "out_float"],
+        "input_type states what is stored wider than it was",
+    ),
     (&["method", "discretization", "discretization_method"], "an output's name has it, as out.foh"),
     (&["is_complex", "complex"], "the type of A has it"),
     (&["reverse", "reversed", "backwards"], "direction=reverse states it"),

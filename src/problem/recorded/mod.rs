@@ -17,10 +17,11 @@
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
 //!   variable one is (batch, groups, dstate, seqlen) when `A` is real, and (batch, groups, dstate, seqlen·2) or
 //!   (batch, groups, dstate, seqlen, 2) when it is complex, or C64 (batch, groups, dstate, seqlen).
-//! - `u`, `delta`, `z`, variable `B` and `C`, and outputs are of one type, the input type: F32, F16 or BF16.
-//! - A run of a 16-bit type may be stored widened to F32 when the metadata `input_type` is `f16` or `bf16`. Each
-//!   number must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs since
-//!   their rounding on store is part of what is judged. (Outputs alone may be widened too, then.)
+//! - Each tensor is F32, F16 or BF16 on its own, a gradient as its input; the input type is that of `u`. Outputs of one kind are of
+//!   one type.
+//! - `u`, `delta`, `z`, variable `B` and `C`, `dout` and outputs may be stored widened to F32 when the metadata `input_type` is `f16` or
+//!   `bf16`. Each number of these must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs
+//!   since their rounding on store is part of what is judged.
 //! - What is rounded to fewer bits on the way, beside inputs and outputs, may be stated as the metadata `arithmetic`, and a
 //!   scan in log space as `scan` ([`crate::problem::stages`]).
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
@@ -43,10 +44,10 @@ use crate::problem::stages::StagesError;
 use crate::tensor::{Gradients, Tensors};
 use crate::tensor_file::{TensorFile, TensorFileError, shown};
 
-use metadata::is_statement;
-pub use metadata::{check_keys, elsewhere};
 use layout::own_name;
 pub use layout::{Layout, OutputName};
+use metadata::is_statement;
+pub use metadata::{check_keys, elsewhere};
 pub use overview::{Overview, Strays};
 
 /// Some channels of a run.

@@ -9,7 +9,7 @@ use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recordin
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Held, InputType, Operand, OutputGradients, Problem, Shape};
+use crate::problem::{Conventions, Held, InputType, Operand, OutputGradients, Problem, Shape};
 use crate::tensor::{Gradients, Named, TensorName};
 use crate::tensor_file::{Stored, shape_text, shown};
 
@@ -259,7 +259,10 @@ impl<R: Read + Seek + Send> Recording<R> {
             "C" => self.layout.c_operand == Operand::Constant,
             name => ["A", "D", "delta_bias", INITIAL_STATE, DLAST_STATE].contains(&name),
         };
-        self.check_rounded(name, start, &values, if is_weight { InputType::F32 } else { self.layout.input })?;
+        // What is not widened is of its type already.
+        let is_wide = self.file.info(name).is_some_and(|info| info.stored.size() >= 4);
+        let claimed = self.layout.claimed.filter(|_| is_wide && !is_weight);
+        self.check_rounded(name, start, &values, claimed.unwrap_or(InputType::F32))?;
         Ok(values)
     }
 
@@ -324,8 +327,8 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
 
     fn outline(&self) -> Outline {
         let layout = &self.layout;
-        let direction = layout.conventions.direction;
-        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction }
+        let Conventions { direction, types, .. } = layout.conventions;
+        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction, types }
     }
 
     fn stretch(&self, (batch, channel): (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>> {

@@ -36,8 +36,6 @@ _SSD = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_
 _OF_HEADS = {**_SSD, **_TRANSFORMERS}
 _UPDATE = {**_OF_HEADS, "state": "initial_state"}
 
-_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
-
 #: Functions that are scans: the module that has them, or the package whose modules each have their own; what their arguments are
 #: called there, and their layout. Every module that has imported such a function has it under the same name.
 _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
@@ -233,10 +231,6 @@ class Capture:
         out, last_state = pair_of(returned)
         outputs = {"out": out, "last_state": last_state if call.state is None else call.state}
         try:
-            kept = outputs["last_state"]
-            if kept is not None and to_host("last_state", kept).stored in ("F16", "BF16"):
-                self._because("a last state of 16 bits was left out, expected one of f32 (hint: its rounding is no part of a scan's)")
-                outputs["last_state"] = None
             layer = {"layer": self._inside[-1]} if self._inside else {}
             metadata = {**origin(out), **layer, **self._metadata}
             run = {**call.given, **outputs, "method": self._method, "layout": layout}
@@ -264,7 +258,7 @@ class Capture:
         """Writes a run to the next file, or in the place of the one `before`; None where it would be too large."""
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
-        made, stated = prepared(run, metadata, widens_weights=True)
+        made, stated = prepared(run, metadata)
         size = size_of(made, stated)
         if before is not None:
             path = before.path
@@ -299,15 +293,6 @@ class Capture:
                 if run["layout"] == "blhp":
                     # A head's is the sum of its channels', and a recording has channels.
                     grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
-                is_wide = to_host("out", run["out"]).stored == "F32"
-                narrow = [name for name in _ARGUMENTS if name in grads and grads[name].stored in ("F16", "BF16")]
-                narrow = [name for name in narrow if is_wide or name in _WEIGHTS]
-                if narrow:
-                    self._because(
-                        f"the gradients of {', '.join(narrow)} have 16 bits and were left out, expected f32 as out, or as the weights of "
-                        "a run (hint: their rounding is no part of a backward pass's)"
-                    )
-                    grads = {name: one for name, one in grads.items() if name not in narrow}
                 if not grads:
                     return
                 dout = found.get("dout") or zero(run["out"])
@@ -432,8 +417,7 @@ def capture(
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
     its reason: so is one of a known scan with arguments that no recording has, as seq_idx. At the end of the block the reasons are
-    a warning, and so is that nothing was recorded. What is recorded of Mamba-2 has a channel for each of a head's, and inputs in
-    16 bits are widened where the output is in f32.
+    a warning, and so is that nothing was recorded. What is recorded of Mamba-2 has a channel for each of a head's.
 
     For its gradients a call is given views of its inputs, its caller gets copies of what it returns, and all of them stay in
     memory as long as PyTorch has the graph. Where an input is used elsewhere as well, its gradients may be added up in another

@@ -177,7 +177,7 @@ def _wrong(fn: Callable[..., Any], signature: Any, args: tuple[Any, ...], kwargs
     for name in kwargs:
         if name not in names and len(names) == len(own):
             like = near(name, [*names, *(other for other, ours in ALIASES.items() if ours in names)])
-            instead = _holdfast.elsewhere(name) if "u" in names or len(names) < len(own) else None
+            instead = _holdfast.elsewhere(name) if "u" in names else None
             hint = instead or (f"{ALIASES.get(like, like)}, perhaps" if like else about)
             return TypeError(f"{fn.__qualname__} has no argument `{name}`, expected some of {', '.join(names)} (hint: {hint})")
     if args and isinstance(args[0], Mapping) and "u" in names:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _holdfast
 from ._arrays import Host, convert, input_type as known_input, like, origin, widened
-from ._layout import Tensor, known_layout, laid_out, tensors, widened_of
+from ._layout import Tensor, known_layout, laid_out, tensors
 from ._names import arithmetic_of, called, diagnosis_of, known_kind, meant, near, path_of, spellings
 from ._report import Report
 from ._words import of_error
@@ -234,12 +234,13 @@ def check(
     device. They are read where they lie, and must not change meanwhile. Other threads run, and Ctrl-C works.
 
     Shapes, for layout="bdl" (Mamba's own order):
-        u, delta, z, out: (batch, dim, seqlen), of one type: f32, f16 or bf16
-        A: (dim, dstate), f32 or complex64
-        B, C: constant (dim, dstate) as A, or (batch, dstate, seqlen) or (batch, groups, dstate, seqlen) as u; complex ones as
+        u, delta, z, out: (batch, dim, seqlen)
+        A: (dim, dstate), real or complex64
+        B, C: constant (dim, dstate) as A, or (batch, dstate, seqlen) or (batch, groups, dstate, seqlen); complex ones as
             complex64, or with re and im in a last dimension of 2, or alternating along the sequence
-        D, delta_bias: (dim), f32
-        last_state, initial_state: (batch, dim, dstate), as A
+        D, delta_bias: (dim)
+        last_state, initial_state: (batch, dim, dstate), real or complex as A
+    Each is f32, f16 or bf16 on its own, and is judged as such.
     layout="bld" has (batch, seqlen, dim), and B and C as (batch, seqlen[, groups], dstate). layout="blhp" is Mamba-2's: u, z and
     out (batch, seqlen, heads, p), delta (batch, seqlen, heads), A, D and delta_bias (heads), states (batch, heads, p, dstate).
     layout="step" is one update of a state: u, delta, z and out (batch, dim), B and C (batch[, groups], dstate), the states
@@ -316,7 +317,6 @@ def judge(
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
     made = tensors(layout, inputs, outputs)
-    metadata = {**metadata, **widened_of(made)}
     try:
         return Report(
             _holdfast.check(
@@ -370,14 +370,12 @@ def record(
     write(path, made, stated, layout)
 
 
-def prepared(
-    given: Mapping[str, Any], metadata: Mapping[str, Any], widens_weights: bool = False
-) -> tuple[list[Tensor], dict[str, str]]:
+def prepared(given: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[list[Tensor], dict[str, str]]:
     """The tensors and metadata of the file that `record` writes for these arguments."""
-    made = tensors(given["layout"], inputs_of(given), computed_of(given), widens_weights)
+    made = tensors(given["layout"], inputs_of(given), computed_of(given))
     limit = {} if given.get("dt_limit") is None else {"dt_limit": given["dt_limit"]}
     stated = metadata_of(given.get("delta_softplus", False), {**limit, **metadata})
-    return made, {**origin_of(given), **widened_of(made), **stated}
+    return made, {**origin_of(given), **stated}
 
 
 def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
@@ -467,7 +465,7 @@ def scan(
     first = made[0]
     # What is read as a run has an output. This one is a single number, and nobody looks at it.
     blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
-    made.append(Tensor("out.zoh", first.stored, first.shape, blank, first.stored))
+    made.append(Tensor("out.zoh", first.stored, first.shape, blank))
     try:
         outputs = _holdfast.scan(run_of(made), metadata_of(delta_softplus, {}), method)
     except ValueError as error:
