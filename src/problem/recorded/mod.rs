@@ -105,8 +105,8 @@ pub enum RecordError {
     #[error("tensors `{name}` and `{other}` are the same one, expected one of them (hint: leave one out)")]
     Twice { name: String, other: String },
     #[error(
-        "metadata `{key}` is no statement of a recorded run's, expected one of {known}, or a note (hint: {hint}; a note's key may \
-         begin with `note.`)"
+        "metadata `{key}` is no statement of a recorded run's, expected one of {known}, or a note (hint: a note would be \
+         `note.{key}`; {hint})"
     )]
     Key { key: String, known: String, hint: String },
     #[error("tensor `{name}` is of no known method, expected one of {} (hint: {hint})", Form::names())]
