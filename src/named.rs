@@ -25,10 +25,10 @@ pub fn likeliest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// How much of a name a typing error leaves: one letter of four may be another.
+/// Share of a name that a typing error leaves: one letter of four may be another.
 const MISTYPED: f64 = 0.74;
 
-/// The name that `text` is but for a typing error, where it may well be something else: capitals and hyphens are one, its beginning is
+/// Name that `text` is but for a typing error, where it may well be something else: capitals and hyphens are one, its beginning is
 /// none.
 pub fn mistyped<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let text = text.to_lowercase().replace('-', "_");

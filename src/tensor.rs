@@ -70,7 +70,7 @@ named! {
 }
 
 impl GradientName {
-    /// The name of the input.
+    /// Name of the input.
     pub fn input(self) -> &'static str {
         self.name().trim_start_matches("grad.")
     }

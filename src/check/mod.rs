@@ -216,7 +216,7 @@ fn described(layout: &Layout) -> String {
     format!("recorded run, {}, {}", layout.shape, layout.input)
 }
 
-/// What else is said of a run: what it states, and which metadata are not used.
+/// Statements of a run, and metadata that are not used.
 fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
     let conventions = recording.layout().conventions.stated();
     let mut all: Vec<String> =

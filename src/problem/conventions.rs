@@ -51,7 +51,7 @@ named! {
     }
 }
 
-/// What Δ is clamped to, after bias and softplus; by default to nothing.
+/// Limits of Δ, to which it is clamped after bias and softplus; by default none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepLimit {
     /// Not negative, and at most `high`.
@@ -122,7 +122,7 @@ impl FromStr for StepLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLimit;
 
-/// What tensors are stored in where that is another type than spec.md §3 has for them. That of an input is its gradient's, too.
+/// Types of tensors, where they are others than spec.md §3 has. That of an input is its gradient's, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Types([Option<InputType>; GradientName::ALL.len() + TensorName::ALL.len()]);
 
@@ -135,7 +135,7 @@ impl Types {
         }
     }
 
-    /// Of an output, or of the input that a gradient is by.
+    /// Type of an output, or of the input that a gradient is by.
     pub fn get(self, name: impl Into<ComputedName>) -> Option<InputType> {
         Types::at(name.into()).and_then(|at| self.0[at])
     }
@@ -146,7 +146,7 @@ impl Types {
         }
     }
 
-    /// Each tensor by its name.
+    /// Tensors with a type of their own, by name.
     pub fn stated(self) -> impl Iterator<Item = (&'static str, InputType)> {
         let inputs = GradientName::ALL.map(GradientName::input);
         let outputs = TensorName::ALL.map(TensorName::name);
@@ -166,7 +166,7 @@ pub struct Conventions {
 }
 
 impl Conventions {
-    /// The statements that have names, as metadata have them.
+    /// Statements that have names, as metadata have them.
     pub fn statements(self) -> [(&'static str, &'static str); 4] {
         [
             (READS, self.reads.name()),

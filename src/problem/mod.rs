@@ -207,7 +207,7 @@ impl Problem {
         }
     }
 
-    /// What an output is stored in, or an input and its gradient.
+    /// Type in which an output is stored, or an input and its gradient.
     pub fn stored(&self, name: impl Into<ComputedName>) -> InputType {
         let name = name.into();
         let is_of_input_type = match name {

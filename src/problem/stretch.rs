@@ -37,7 +37,7 @@ pub struct Outline {
     pub input: InputType,
     /// Of the scan, and so of its positions.
     pub direction: Direction,
-    /// Of tensors that have one of their own.
+    /// Types of tensors that have one of their own.
     pub types: Types,
 }
 

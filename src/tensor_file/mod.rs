@@ -100,7 +100,7 @@ pub struct TensorInfo {
 }
 
 impl TensorInfo {
-    /// The name as messages show it, of a tensor that is `own` here.
+    /// Name as messages show it, of a tensor that is `own` here.
     pub fn called(&self, own: &str) -> String {
         if self.name == own { shown(own) } else { format!("{}` = `{}", shown(&self.name), shown(own)) }
     }
@@ -161,10 +161,10 @@ impl<R> TensorFile<R> {
         self.tensors.get(name)
     }
 
-    /// The same tensors, those that have another name of their own under that. Of two with one name, their names in the file.
+    /// Tensors under their own names, where they have others in the file.
     ///
     /// # Errors
-    /// Those.
+    /// Names in the file of two that would have one.
     pub fn renamed(mut self, own_name: impl Fn(&str) -> Option<String>) -> Result<Self, [String; 2]> {
         let mut tensors = BTreeMap::new();
         for (name, info) in self.tensors {

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 /// Relative error beyond which f64's softplus decides on its own.
 const SURE: f64 = 1e-12;
 
-/// The limit to which the step of a channel d is clamped that is `delta` before bias and softplus; none within the limits and on a
+/// Limit to which the step of a channel d is clamped that is `delta` before bias and softplus; none within the limits and on a
 /// border, where it is what it would be without any.
 ///
 /// Without softplus, delta + bias = s + e exactly, with s rounded to f64; the limit l is one, so that s ≠ l decides, and else the sign

@@ -38,7 +38,7 @@ fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
     p
 }
 
-/// What is computed in f32 of steps made in f32 of delta + bias.
+/// Problem of steps made in f32 of delta + bias.
 fn plain(problem: &Problem, step: impl Fn(f32) -> f32) -> Problem {
     let bias = problem.delta_bias.as_ref().expect("everything is on");
     let Shape { dim, seqlen, .. } = problem.shape;
@@ -67,7 +67,7 @@ fn scanned(problem: &Problem, method: Method) -> Tensors<f32> {
     ReferenceBackend.scan(method, &of_steps).expect("a scan")
 }
 
-/// The outputs as the problem stores them.
+/// Outputs as the problem stores them.
 fn file(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> File {
     let mut file = File::of(problem, ComplexAs::Trailing);
     let [out, last] = [Out, LastState].map(|name| {
@@ -88,7 +88,7 @@ fn passes(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> bool {
     judged(&file(problem, method, outputs), None).cases[0].verdict == Verdict::Pass
 }
 
-/// By the quick route, within this share of the bounds.
+/// Whether the quick route passes all of it within this share of the bounds.
 fn quickly_passes(problem: &Problem, method: Method, outputs: &Tensors<f32>, share: f64) -> bool {
     problem.judged_channels.iter().all(|&at| {
         let tallies = quick::judge((method, &Contract::FRAMEWORK), problem, at, outputs);
@@ -128,7 +128,7 @@ fn a_scan_that_clamps_its_steps_passes_where_it_says_so_and_nowhere_else() {
     }
 }
 
-/// Those of the plain problem, with the slope of the step by f32's softplus, and where it is clamped by none.
+/// Gradients of the plain problem, with the slope of the step by f32's softplus, and where it is clamped by none.
 fn gradients(problem: &Problem, given: &OutputGradients, method: Method) -> [Gradients<f32>; 2] {
     let of_steps = plain(problem, |x| clamped(problem, softplus(x)));
     let of_steps = ReferenceBackend.gradients(method, &of_steps, given).expect("known").expect("a pass");
@@ -149,7 +149,7 @@ fn gradients(problem: &Problem, given: &OutputGradients, method: Method) -> [Gra
     })
 }
 
-/// The gradients that fail.
+/// Names of gradients that fail.
 fn failing(
     problem: &Problem,
     given: &OutputGradients,

@@ -399,7 +399,7 @@ impl ChannelBudget<'_> {
     }
 }
 
-/// What rounding a number of at most this size to the type of an output takes; nothing in f32, whose last operation is rounded like any
+/// Error of rounding a number of at most this size to the type of an output; none in f32, whose last operation is rounded like any
 /// other.
 pub fn store_error(problem: &Problem, output: TensorName, size: f64) -> f64 {
     match problem.stored(output) {

@@ -40,7 +40,7 @@ pub fn limited((delta, error): (f64, f64), limit: StepLimit, unit: f64) -> (f64,
     (clamped, left / clamped.abs() + unit)
 }
 
-/// The derivative of the clamped Δ by Δ, and the error that a kernel's may have: where the limit is within the error of Δ, its Δ
+/// Derivative of the clamped Δ by Δ, and the error that a kernel's may have: where the limit is within the error of Δ, its Δ
 /// may be on either side.
 pub fn limit_slope(
     problem: &Problem,

@@ -88,7 +88,7 @@ const TAKEN: [(&str, &str); 6] = [
     ("dfinal_states", DLAST_STATE),
 ];
 
-/// The name that a tensor has here, if it has another one in other code.
+/// Name that a tensor has here, if it has another one in other code.
 pub(super) fn own_name(name: &str) -> Option<String> {
     let own = |name: &str| TAKEN.iter().find(|(taken, _)| *taken == name).map(|(_, own)| *own);
     let Some((first, rest)) = name.split_once('.') else {
@@ -172,7 +172,7 @@ pub struct Layout {
     pub shape: Shape,
     pub weights: Weights,
     pub input: InputType,
-    /// Of u, delta, z, variable B and C, and out, where they are stored in F32: what the metadata claim.
+    /// Type that the metadata claim of u, delta, z, variable B and C, and out, where these are stored in F32.
     pub claimed: Option<InputType>,
     pub b_operand: Operand,
     pub c_operand: Operand,
@@ -386,7 +386,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The types of tensors that have another one than spec.md §3 gives them. Outputs of a file are of one type, and so are its last
+    /// Types of tensors that have another one than spec.md §3 gives them. Outputs of a file are of one type, and so are its last
     /// states.
     fn types<R>(&self, file: &TensorFile<R>) -> Result<Types> {
         let mut types = Types::default();
@@ -516,7 +516,7 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
     Ok(all)
 }
 
-/// What the metadata claim of tensors that are stored wider than they were.
+/// Type that the metadata claim of tensors that are stored wider than they were.
 fn claimed<R>(file: &TensorFile<R>) -> Result<Option<InputType>> {
     let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok(None) };
     let claimed = InputType::ALL.into_iter().find(|input| input.name() == text);
@@ -527,7 +527,7 @@ fn claimed<R>(file: &TensorFile<R>) -> Result<Option<InputType>> {
     }
 }
 
-/// The type of what is real whatever A is.
+/// Type of a tensor that is real whatever A is.
 fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
     match info.stored {
         Stored::C64 => Err(mistyped(name, info, FLOATS.to_owned(), "it is real, whatever A is")),
@@ -535,7 +535,7 @@ fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Resul
     }
 }
 
-/// The type of what varies along the sequence.
+/// Type of a tensor that varies along the sequence.
 fn sequence_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
     let own = weight_type(name, info)?;
     match (claimed, info.stored) {
@@ -548,7 +548,7 @@ fn sequence_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> R
     }
 }
 
-/// The type of a weight or a state, complex or not.
+/// Type of a weight or a state, complex or not.
 fn weight_type(name: &str, info: &TensorInfo) -> Result<InputType> {
     match info.stored {
         Stored::F32 | Stored::C64 => Ok(InputType::F32),

@@ -25,7 +25,7 @@ const STATEMENTS: [&str; 10] = [
     TIME_STEP_LIMIT,
 ];
 
-/// What a note's key may begin with, whatever follows.
+/// Beginning of a key that is a note's, whatever follows.
 const NOTE: &str = "note.";
 
 /// Arguments of other people's scans, and what a recording has in their place.
@@ -54,7 +54,7 @@ const ELSEWHERE: [(&[&str], &str); 13] = [
     (&["use_fast_math", "fast_math"], "no statement allows it"),
 ];
 
-/// What a recording has in the place of an argument of other people's scans; none for another name.
+/// Advice for an argument of other people's scans: what a recording has in its place. None for another name.
 pub fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
 }
@@ -74,7 +74,7 @@ pub fn check_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Result<()> {
     Ok(())
 }
 
-/// The limits of Δ that are stated.
+/// Limits of Δ that are stated.
 pub(super) fn step_limit<R>(file: &TensorFile<R>) -> Result<StepLimit> {
     let stated = |key: &'static str| file.metadata().get(key).map(|text| (key, text));
     if let (Some(_), Some((key, text))) = (stated(DT_LIMIT), stated(TIME_STEP_LIMIT)) {

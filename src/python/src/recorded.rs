@@ -89,7 +89,7 @@ pub fn known_metadata(keys: Vec<String>) -> PyResult<()> {
     check_keys(keys.iter().map(String::as_str)).map_err(value_error)
 }
 
-/// What a recording has in the place of an argument of other people's scans.
+/// Advice for an argument of other people's scans, if a recording has something in its place.
 #[pyfunction]
 pub fn elsewhere(name: &str) -> Option<&'static str> {
     holdfast::problem::recorded::elsewhere(name)
