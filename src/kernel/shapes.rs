@@ -81,7 +81,11 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     }
     if problem.conventions != Conventions::default() {
         let stated = problem.conventions.stated();
-        let types = problem.conventions.types.stated().map(|(name, stored)| format!("{name} in {stored}"));
+        let types = problem
+            .conventions
+            .types
+            .stated()
+            .map(|(name, stored)| format!("{} in {stored}", name.name().trim_start_matches("grad.")));
         let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
         let stated: Vec<String> = stated.collect();
         let hint = "recordings alone have others";

@@ -122,7 +122,7 @@ impl FromStr for StepLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLimit;
 
-/// Types of tensors, where they are others than spec.md §3 has. That of an input is its gradient's, too.
+/// Types of tensors, where they are others than spec.md §3 has. Of an input and its gradient the gradient's, where there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Types([Option<InputType>; GradientName::ALL.len() + TensorName::ALL.len()]);
 
@@ -146,10 +146,10 @@ impl Types {
         }
     }
 
-    /// Tensors with a type of their own, by name.
-    pub fn stated(self) -> impl Iterator<Item = (&'static str, InputType)> {
-        let inputs = GradientName::ALL.map(GradientName::input);
-        let outputs = TensorName::ALL.map(TensorName::name);
+    /// Tensors with a type of their own.
+    pub fn stated(self) -> impl Iterator<Item = (ComputedName, InputType)> {
+        let inputs = GradientName::ALL.map(ComputedName::from);
+        let outputs = TensorName::ALL.map(ComputedName::from);
         inputs.into_iter().chain(outputs).zip(self.0).filter_map(|(name, stored)| Some((name, stored?)))
     }
 }

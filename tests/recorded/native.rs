@@ -14,11 +14,12 @@ use holdfast::promise::Contract;
 use holdfast::results::Verdict;
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use holdfast::tensor::TensorName::{LastState, Out};
-use holdfast::tensor::{Gradients, Tensors};
+use holdfast::tensor::{Gradients, Tensor, Tensors};
+use safetensors::Dtype;
 
 use crate::backward;
 use crate::searched::{asking, of_gradients};
-use crate::written::{ComplexAs, File};
+use crate::written::{ComplexAs, File, tensor};
 
 /// Everything on, stored in these types.
 fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
@@ -288,6 +289,22 @@ fn a_gradient_is_of_the_type_of_its_input() {
         let mut failing = failing(&problem, &given, method, &narrow);
         failing.retain(|name| *name != D);
         assert_eq!(failing, [Delta, B, Z], "{method} {weights} {operand}");
+    }
+}
+
+/// Stored in f32 of an input in 16 bits.
+#[test]
+fn a_gradient_may_be_wider_than_its_input() {
+    let problem = drawn(Weights::Real, Operand::Variable, mixed());
+    let given = given(&problem);
+    let [_, found] = gradients(&problem, &given, Method::Zoh);
+    let mut file = backward::recorded((&problem, &given), "zoh", &found, ComplexAs::Trailing);
+    for (rounded, verdict) in [(false, Verdict::Pass), (true, Verdict::Fail)] {
+        let values = found[U].values.iter().map(|x| if rounded { Bf16.round(*x) } else { *x });
+        let Tensor { shape, .. } = &found[U];
+        file.set("grad.u.zoh", tensor(Dtype::F32, shape, &values.collect::<Vec<f32>>()));
+        assert_eq!(of_gradients(&file.recording(), None)[U].verdict, verdict);
+        assert!(judged(&file, None).note.why.contains("; grad.u is in f32"));
     }
 }
 

@@ -386,43 +386,45 @@ impl Layout {
         Ok(())
     }
 
-    /// Types of tensors that have another one than spec.md §3 gives them. Outputs of a file are of one type, and so are its last
-    /// states.
+    /// Types of tensors that have another one than spec.md §3 gives them; of an input with gradients these gradients', as what is
+    /// rounded here. All of one kind are of one type.
     fn types<R>(&self, file: &TensorFile<R>) -> Result<Types> {
         let mut types = Types::default();
-        for input in GradientName::ALL {
-            let Some(info) = file.info(input.input()) else { continue };
-            let (found, usual) = match varies(input, self.b_operand, self.c_operand) {
-                true => (sequence_type(input.input(), info, self.claimed)?, self.input),
-                false => (weight_type(input.input(), info)?, InputType::F32),
-            };
-            if found != usual {
-                types.set(input, found);
-            }
-        }
-        for (output, usual) in [(TensorName::Out, self.input), (TensorName::LastState, InputType::F32)] {
+        let mut set = |name: ComputedName, varies: bool, names: Vec<&str>| -> Result<()> {
+            let usual = if varies { self.input } else { InputType::F32 };
             let mut first = None;
-            for name in self.outputs.values().filter_map(|tensors| tensors.get(output)) {
-                let info = required(file, name)?;
-                let found = match output {
-                    TensorName::Out => sequence_type(name, info, self.claimed)?,
-                    TensorName::LastState => weight_type(name, info)?,
-                };
+            for tensor in names {
+                let info = required(file, tensor)?;
+                let claimed = self.claimed.filter(|_| varies);
+                let found = sequence_type(tensor, info, claimed)?;
                 if *first.get_or_insert(found) != found {
-                    let hint =
-                        "outputs of one file are of one type, and so are last states: save others apart";
-                    let expected = first.map(stored_as).map(|stored| stored.to_string());
-                    return Err(mistyped(name, info, expected.unwrap_or_default(), hint));
+                    let hint = "outputs of one file are of one type, and so are last states, and gradients by one input: save others apart";
+                    return Err(mistyped(
+                        tensor,
+                        info,
+                        first.map_or(String::new(), |first| stored_as(first).to_string()),
+                        hint,
+                    ));
                 }
             }
-            if let Some(found) = first.filter(|found| *found != usual) {
-                types.set(output, found);
-            }
+            first.filter(|found| *found != usual).into_iter().for_each(|found| types.set(name, found));
+            Ok(())
+        };
+        for input in GradientName::ALL {
+            let own = file.info(input.input()).map(|_| input.input());
+            let gradients = self.gradients.values().filter_map(|all| all.get(input)).map(String::as_str);
+            let gradients: Vec<&str> = gradients.collect();
+            let names = if gradients.is_empty() { own.into_iter().collect() } else { gradients };
+            set(input.into(), varies(input, self.b_operand, self.c_operand), names)?;
+        }
+        for output in TensorName::ALL {
+            let names = self.outputs.values().filter_map(|all| all.get(output)).map(String::as_str);
+            set(output.into(), output == TensorName::Out, names.collect())?;
         }
         Ok(types)
     }
 
-    /// The gradients, each of the shape and type of its input, and what they are gradients by.
+    /// The gradients, each of the shape of its input, and what they are gradients by.
     fn check_gradients<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         if let Some(info) = file.info(DLAST_STATE) {
@@ -449,16 +451,9 @@ impl Layout {
                 let Some(like) = like else {
                     return Err(missing(file, input, "a gradient belongs to an input of the file"));
                 };
-                let varies = varies(gradient, self.b_operand, self.c_operand);
-                let wide = |info: &TensorInfo| [Stored::F32, Stored::C64].contains(&info.stored);
-                // Complex ones may be pairs, and of widened runs a widened one beside an input that is not.
-                let may_be_wide = wide(like) || varies && self.claimed.is_some();
-                if info.stored != like.stored && !(wide(info) && may_be_wide) {
-                    let hint = "a gradient is of the type of its input";
-                    return Err(mistyped(name, info, format!("{} as {input}", like.stored), hint));
-                }
-                let floats = |info: &TensorInfo| info.len * if info.stored == Stored::C64 { 2 } else { 1 };
-                let same = info.shape == like.shape || info.stored != like.stored;
+                let is_pair = |info: &TensorInfo| info.stored != Stored::C64;
+                let floats = |info: &TensorInfo| info.len * if is_pair(info) { 1 } else { 2 };
+                let same = info.shape == like.shape || is_pair(info) != is_pair(like);
                 if !same || floats(info) != floats(like) {
                     return Err(misshapen(
                         name,

@@ -29,7 +29,7 @@ const STATEMENTS: [&str; 10] = [
 const NOTE: &str = "note.";
 
 /// Arguments of other people's scans, and what a recording has in their place.
-const ELSEWHERE: [(&[&str], &str); 13] = [
+const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["dt_softplus", "softplus"], "delta_softplus states it"),
     (
         &["chunk_size", "chunk"],
@@ -41,6 +41,7 @@ const ELSEWHERE: [(&[&str], &str); 13] = [
         "leave it out: last_state.METHOD is there or is not",
     ),
     (&["initial_states", "initial_state", "h0"], "leave it out: the tensor initial_state is there or is not"),
+    (&["state_batch_indices"], "initial_state and last_state have the order of the batch"),
     (&["state_dtype", "states_in_fp32"], "arithmetic states it, as state=bf16"),
     (
         &["dtype", "itype", "wtype", "out_dtype", "out_float"],

@@ -4,7 +4,7 @@
 //!
 //! Tensors `u`, `delta`, `A`, `B`, `C` and optionally `D`, `z`, `delta_bias`, `initial_state`, shaped as in spec.md §3;
 //! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
-//! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped and typed as its
+//! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped as its
 //! input (spec.md §6). Either may be left out.
 //! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output`, `state`, `direction` and
 //! `dt_limit` ([`crate::problem::conventions`]), and notes, which are not used. A key that is a statement but for a typing error, or has a
@@ -17,8 +17,8 @@
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
 //!   variable one is (batch, groups, dstate, seqlen) when `A` is real, and (batch, groups, dstate, seqlen·2) or
 //!   (batch, groups, dstate, seqlen, 2) when it is complex, or C64 (batch, groups, dstate, seqlen).
-//! - Each tensor is F32, F16 or BF16 on its own, a gradient as its input; the input type is that of `u`. Outputs of one kind are of
-//!   one type.
+//! - Each tensor is F32, F16 or BF16 on its own; the input type is that of `u`. Tensors of one kind, as `out` of several forms, are
+//!   of one type.
 //! - `u`, `delta`, `z`, variable `B` and `C`, `dout` and outputs may be stored widened to F32 when the metadata `input_type` is `f16` or
 //!   `bf16`. Each number of these must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs
 //!   since their rounding on store is part of what is judged.
