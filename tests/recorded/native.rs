@@ -23,7 +23,7 @@ use crate::written::{ComplexAs, File, tensor};
 
 /// Everything on, stored in these types.
 fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
-    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 24, groups: 1 };
+    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 16, groups: 1 };
     let recipe = Recipe { shape, ..regime::EVERYTHING };
     let mut draw = Draw::new(3, "native");
     let mut p = inputs::draw(&recipe, weights, F32, (operand, operand), &mut draw);
@@ -103,6 +103,11 @@ fn every() -> impl Iterator<Item = (Weights, Operand, Method)> {
     all.zip(Operand::ALL.into_iter().cycle()).map(|((weights, method), operand)| (weights, operand, method))
 }
 
+/// Those of three methods, one of which goes both ways: gradients take longer.
+fn some() -> impl Iterator<Item = (Weights, Operand, Method)> {
+    every().filter(|(_, _, method)| [Method::Zoh, Method::Foh, Method::Poly].contains(method))
+}
+
 /// Limits beyond which a quarter of the steps is at either end.
 fn limited(weights: Weights, operand: Operand) -> Problem {
     let problem = drawn(weights, operand, Types::default());
@@ -176,7 +181,7 @@ fn given(problem: &Problem) -> OutputGradients {
 
 #[test]
 fn gradients_of_clamped_steps_are_zero() {
-    for (weights, operand, method) in every() {
+    for (weights, operand, method) in some() {
         let problem = limited(weights, operand);
         let given = given(&problem);
         let failing = gradients(&problem, &given, method).map(|all| failing(&problem, &given, method, &all));
@@ -278,7 +283,7 @@ fn outputs_may_be_wider_than_inputs() {
 
 #[test]
 fn a_gradient_is_of_the_type_of_its_input() {
-    for (weights, operand, method) in every() {
+    for (weights, operand, method) in some() {
         let problem = drawn(weights, operand, mixed());
         let given = given(&problem);
         let [_, found] = gradients(&problem, &given, method);
