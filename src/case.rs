@@ -239,7 +239,7 @@ impl Compared<'_> {
         let outline = problem.outline();
         let index =
             |position| outline.recorded_index(TensorName::Out, problem.judged_index(&indexed, position));
-        self.matrices(ComputedName::out(), Format::for_input(problem.input), outputs, index)
+        self.matrices(ComputedName::out(), Format::for_input(problem.stored(TensorName::Out)), outputs, index)
     }
 
     /// The same of each gradient, of the passes that have it.

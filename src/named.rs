@@ -25,6 +25,18 @@ pub fn likeliest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
+/// Share of a name that a typing error leaves: one letter of four may be another.
+const MISTYPED: f64 = 0.74;
+
+/// Name that `text` is but for a typing error, where it may well be something else: capitals and hyphens are one, its beginning is
+/// none.
+pub fn mistyped<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let text = text.to_lowercase().replace('-', "_");
+    let scored = names.into_iter().filter(|name| text.chars().next() == name.chars().next());
+    let scored = scored.map(|name| (strsim::normalized_damerau_levenshtein(&text, name), name));
+    scored.filter(|(left, _)| *left > MISTYPED).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
 /// Declares an enum with `ALL`, in the order of its variants, `name()` and `Display`; with `what()` where each variant has a
 /// sentence beside its name, and with `FromStr` where the type's noun is given.
 #[macro_export]

@@ -69,6 +69,13 @@ named! {
     }
 }
 
+impl GradientName {
+    /// Name of the input.
+    pub fn input(self) -> &'static str {
+        self.name().trim_start_matches("grad.")
+    }
+}
+
 named! {
     /// What a backward pass takes of one step (spec.md §6): Ā and h = B̄/B, each a function of Δ and A, and their derivatives.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -324,7 +324,7 @@ def dense_cases():
 
 # ---- scans (spec.md §3) ----
 
-def scan_case(width, variable_b, variable_c, full):
+def scan_case(width, variable_b, variable_c, full, limit=None):
     batch, dim, n, length, groups = 2, 4, 3, 6, 2
     draw = lambda count, low, high: [single(rng.uniform(low, high)) for _ in range(count)]
     operand = lambda variable: draw((batch * groups * n * length if variable else dim * n) * width, -1, 1)
@@ -356,7 +356,8 @@ def scan_case(width, variable_b, variable_c, full):
             deltas = []
             for l in range(length):
                 x = mpf(case["delta"][at(l)]) + (mpf(case["delta_bias"][d]) if full else 0)
-                deltas.append(mp.log1p(mp.exp(x)) if full else x)
+                x = mp.log1p(mp.exp(x)) if full else x
+                deltas.append(min(max(x, mpf(limit[0])), mpf(limit[1])) if limit else x)
             y = [mpf(0)] * length
             for s in range(n):
                 steps = [step(form, deltas[l], weight(case["a"], d * n + s)) for l in range(length)]
@@ -385,7 +386,17 @@ def scan_case(width, variable_b, variable_c, full):
         case["forms"][form] = {"out": outs, "last_state": lasts}
     for key in ("u", "delta", "a", "b", "c", "d", "z", "delta_bias"):
         case[key] = case[key] and [repr(x) for x in case[key]]
+    if limit:
+        case["limit"] = [repr(x) for x in limit]
     return case
+
+
+def limited_cases():
+    # Drawn on their own: more of them change no other case.
+    rng.seed("limits of the step")
+    within = lambda low, high: (single(low), single(high))
+    return [scan_case(width, True, full, full, within(0.25, 1.5) if full else within(0.05, 0.125))
+            for width, full in ((1, False), (1, True), (2, True))]
 
 
 def main():
@@ -394,6 +405,7 @@ def main():
     document = {"provenance": {"script": "golden/reference/make_reference.py", "mpmath": mpmath.__version__,
                                "digits": DIGITS, "rounding": "nearest f64, ties to even, hex float"},
                 "scalar": scalar_cases(), "dense": dense_cases(), "scan": scans}
+    document["scan"] += limited_cases()
     print(json.dumps(document, separators=(",", ":")))
 
 

@@ -1,7 +1,7 @@
 //! What the inputs of a recorded run say of a mistake in the recording, before any verdict.
 
-use crate::problem::Weights;
 use crate::problem::recorded::{Layout, Overview};
+use crate::problem::{InputType, Weights};
 
 /// One sentence for each mistake that the values betray.
 pub fn hints(layout: &Layout, overview: &Overview) -> Vec<String> {
@@ -18,8 +18,14 @@ pub fn hints(layout: &Layout, overview: &Overview) -> Vec<String> {
     }
     if let Some(narrow) = overview.narrow {
         hints.push(format!(
-            "the inputs and every output are f32 but hold values of {narrow} only: the metadata input_type = {narrow} says so, \
-             and allows for the rounding on store"
+            "{} f32 but hold{} values of {narrow} only: the metadata input_type = {narrow} says so, \
+             and allows for the rounding on store",
+            if layout.input == InputType::F32 {
+                "the inputs and every output are"
+            } else {
+                "every output is"
+            },
+            if layout.input == InputType::F32 { "" } else { "s" },
         ));
     }
     hints

@@ -36,6 +36,7 @@ use crate::problem::{Problem, Stages};
 use crate::promise::{Contract, Promise};
 use crate::results::whole::{Found, Whole};
 use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
+use crate::tensor_file::shown;
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
 
@@ -175,7 +176,11 @@ pub fn judge_with<R: Read + Seek + Send>(
         }
         true => {
             let checked = Checked {
-                note: RegimeNote { name: name.to_owned(), why: described(layout), ordinary: true },
+                note: RegimeNote {
+                    name: name.to_owned(),
+                    why: described(layout) + &stated(recording),
+                    ordinary: true,
+                },
                 sampled: false,
                 undiagnosed: options.diagnosis == Budget::Off,
                 device: device(&recording.provenance()),
@@ -209,6 +214,27 @@ pub fn judge_with<R: Read + Seek + Send>(
 /// What a run is, in a few words.
 fn described(layout: &Layout) -> String {
     format!("recorded run, {}, {}", layout.shape, layout.input)
+}
+
+/// Statements of a run, and metadata that are not used.
+fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
+    let conventions = recording.layout().conventions.stated();
+    let mut all: Vec<String> =
+        conventions.iter().map(|(key, value)| format!("; {key} = {value} is stated")).collect();
+    let has = |of| recording.layout().gradients.values().any(|all| all.get(of).is_some());
+    let types = recording.layout().conventions.types.stated().map(|(name, stored)| match name.gradient() {
+        Some(of) if !has(of) => format!("; {} is in {stored}", of.input()),
+        _ => format!("; {name} is in {stored}"),
+    });
+    all.extend(types);
+    if recording.has_initial_state() {
+        all.push("; it starts from a given state".to_owned());
+    }
+    let notes: Vec<String> = recording.provenance().into_keys().collect();
+    if !notes.is_empty() {
+        all.push(format!("; metadata not used: {}", shown(&notes.join(", "))));
+    }
+    all.concat()
 }
 
 fn check_outputs<R: Read + Seek + Send>(
@@ -330,10 +356,7 @@ fn check_outputs<R: Read + Seek + Send>(
     if stages != Stages::NONE {
         why.push_str(&format!("; its arithmetic is stated: {stages}"));
     }
-    why.extend(layout.conventions.stated().iter().map(|(key, value)| format!("; {key} = {value} is stated")));
-    if recording.has_initial_state() {
-        why.push_str("; it starts from a given state");
-    }
+    why.push_str(&stated(recording));
     why.extend(hints::hints(layout, &overview).iter().map(|hint| format!(" (hint: {hint})")));
     let note = RegimeNote { name: name.to_owned(), why, ordinary: true };
     let sampled = certified.len() < all && surveys.is_none();
@@ -445,6 +468,6 @@ fn device(provenance: &BTreeMap<String, String>) -> String {
     let texts: Vec<String> = provenance.iter().map(|(key, value)| format!("{key} {value}")).collect();
     match texts.is_empty() {
         true => "a machine that the recording does not name".to_owned(),
-        false => crate::tensor_file::shown(&texts.join(", ")),
+        false => shown(&texts.join(", ")),
     }
 }

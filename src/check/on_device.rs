@@ -25,7 +25,7 @@ use crate::problem::recorded::{OutputName, RecordError, Recording};
 use crate::problem::stretch::Inputs;
 use crate::promise::Contract;
 use crate::promise::contract::Sums;
-use crate::tensor::{Named, TensorName};
+use crate::tensor::{InputType, Named, TensorName};
 
 /// One of so many channels is walked on the CPU as well, at least [`FEWEST`] of each output, beside the first and the last one
 /// of each piece.
@@ -121,6 +121,9 @@ impl DeviceJudge {
         }
         if contract.sums != Sums::Plain || contract.arithmetic.stages.log_space.is_some() {
             return Some("a scan in log space is not known to a device");
+        }
+        if recording.outline().layout(TensorName::LastState).2 != InputType::F32 {
+            return Some("a last state of 16 bits is not known to a device");
         }
         let is_long = shape.seqlen.saturating_mul(shape.dstate) > quick::LONG;
         is_long.then_some("its channels are too long for a device")

@@ -48,18 +48,18 @@ impl JudgeOn {
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = format!("A run is a safetensors file with tensors\n  \
-    u, delta, [z]          (batch, dim, seqlen)  of the input type: F32, F16 or BF16\n  \
-    A                      (dim, dstate)         F32; complex: C64, or F32 and a last dimension of 2\n  \
-    B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen) as u\n  \
-    [D], [delta_bias]      (dim)                 F32\n  \
-    out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
+    u, delta, [z]          (batch, dim, seqlen)  F32, F16 or BF16, as every tensor on its own\n  \
+    A                      (dim, dstate)         real; complex: C64, or a last dimension of 2\n  \
+    B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen)\n  \
+    [D], [delta_bias]      (dim)\n  \
+    out.METHOD[.LABEL]     (batch, dim, seqlen)  each one is a case\n  \
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n  \
     grad.INPUT.METHOD[.LABEL] as its input; each METHOD[.LABEL] is a case\n  \
     [dout], [dlast_state]  as out and last_state   what gradients start from\n  \
     [initial_state]        (batch, dim, dstate)  as A\n\
     and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
-    state (with-b or without-b), direction (forward or reverse), and any provenance. METHOD is one of {methods}.\n\n\
+    state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), and any notes, which are not used. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \

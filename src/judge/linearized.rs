@@ -9,6 +9,7 @@ use crate::formula::{Form, OFFSETS, Transition};
 use crate::problem::{Problem, Stage};
 use crate::promise::Contract;
 use crate::promise::allowance::{Arithmetic, U};
+use crate::tensor::TensorName;
 
 /// A channel's scan, position by position in the order of each direction.
 pub struct Channel<'a> {
@@ -186,9 +187,10 @@ impl<'a> Channel<'a> {
                     + problem.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[at.1]));
                 let mut delta = position.delta;
                 if stages.naive_softplus && problem.delta_softplus {
-                    delta = f64::from(1.0 + given.exp() as f32).ln();
+                    delta = problem.conventions.limit.of(f64::from(1.0 + given.exp() as f32).ln());
                 }
-                let off = real(Stage::Delta, delta) / position.delta - 1.0;
+                // A step that is clamped to 0 is no rounding.
+                let off = if delta == 0.0 { 0.0 } else { real(Stage::Delta, delta) / position.delta - 1.0 };
                 let mut y = 0.0;
                 for ((state, x), sum) in position.states.iter().zip(&mut x).zip(&mut sums) {
                     let before = *x;
@@ -213,6 +215,7 @@ impl<'a> Channel<'a> {
                 out[position.l] += self.scale * y;
             }
         }
+        let stored = problem.stored(TensorName::Out);
         for (l, out) in out.iter_mut().enumerate() {
             let index = problem.sequence_index(at.0, at.1, l);
             *out = real(Stage::Y, *out);
@@ -223,7 +226,7 @@ impl<'a> Channel<'a> {
             if let Some(z) = &problem.z {
                 *out = real(Stage::Gate, *out * real(Stage::Gate, budget::silu(f64::from(z[index]))));
             }
-            *out = f64::from(problem.input.round(*out as f32));
+            *out = f64::from(stored.round(*out as f32));
         }
         out
     }

@@ -80,8 +80,16 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
     }
     if problem.conventions != Conventions::default() {
+        let stated = problem.conventions.stated();
+        let types = problem
+            .conventions
+            .types
+            .stated()
+            .map(|(name, stored)| format!("{} in {stored}", name.name().trim_start_matches("grad.")));
+        let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
+        let stated: Vec<String> = stated.collect();
         let hint = "recordings alone have others";
-        return Err(unsupported("convention", "another statement", "spec.md §3's own", hint));
+        return Err(unsupported("convention", stated.join(", "), "spec.md §3's own", hint));
     }
     for (what, values, expected) in problem.inputs() {
         values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;

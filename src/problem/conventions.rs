@@ -1,5 +1,9 @@
 //! What implementations do otherwise than spec.md §3 and say so: part of what is to be computed, stated and never guessed.
 
+use std::str::FromStr;
+
+use crate::tensor::{ComputedName, GradientName, InputType, TensorName};
+
 named! {
     /// Which state an output reads.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +51,109 @@ named! {
     }
 }
 
+/// Limits of Δ, to which it is clamped after bias and softplus; by default none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepLimit {
+    /// Not negative, and at most `high`.
+    low: f32,
+    high: f32,
+}
+
+impl Eq for StepLimit {}
+
+impl Default for StepLimit {
+    fn default() -> Self {
+        StepLimit::NONE
+    }
+}
+
+impl StepLimit {
+    pub const NONE: StepLimit = StepLimit { low: f32::NEG_INFINITY, high: f32::INFINITY };
+
+    /// Limits rounded to f32, as kernels take them; none unless 0 ≤ low ≤ high and 0 < high.
+    pub fn new(low: f64, high: f64) -> Option<StepLimit> {
+        let (low, high) = (low as f32, high as f32);
+        (0.0 <= low && low <= high && 0.0 < high && low.is_finite()).then_some(StepLimit { low, high })
+    }
+
+    pub fn is_none(self) -> bool {
+        self == StepLimit::NONE
+    }
+
+    /// Lowest and highest Δ.
+    pub fn ends(self) -> [f32; 2] {
+        [self.low, self.high]
+    }
+
+    /// Δ within the limits.
+    #[inline]
+    pub fn of(self, delta: f64) -> f64 {
+        delta.max(f64::from(self.low)).min(f64::from(self.high))
+    }
+
+    /// Slope of the clamped Δ by Δ, as `torch.clamp` has it: 0 outside, 1 within and on a border.
+    pub fn slope(self, delta: f64) -> f64 {
+        if self.of(delta) == delta { 1.0 } else { 0.0 }
+    }
+}
+
+impl std::fmt::Display for StepLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.low, self.high)
+    }
+}
+
+/// Two numbers, with a comma or brackets around them or without.
+impl FromStr for StepLimit {
+    type Err = NoLimit;
+
+    fn from_str(text: &str) -> Result<Self, NoLimit> {
+        let inner = text.trim().trim_start_matches(['[', '(']).trim_end_matches([']', ')']);
+        let parts = inner.split([',', ' ']).filter(|part| !part.is_empty());
+        let numbers = parts.map(|part| part.parse().ok()).collect::<Option<Vec<f64>>>();
+        match numbers.as_deref() {
+            Some(&[low, high]) => StepLimit::new(low, high).ok_or(NoLimit),
+            _ => Err(NoLimit),
+        }
+    }
+}
+
+/// The text has no limits of Δ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoLimit;
+
+/// Types of tensors, where they are others than spec.md §3 has. Of an input and its gradient the gradient's, where there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Types([Option<InputType>; GradientName::ALL.len() + TensorName::ALL.len()]);
+
+impl Types {
+    fn at(name: ComputedName) -> Option<usize> {
+        match name {
+            ComputedName::Gradient(of_input) => Some(of_input as usize),
+            ComputedName::Output(output) => Some(GradientName::ALL.len() + output as usize),
+            ComputedName::Step(_) => None,
+        }
+    }
+
+    /// Type of an output, or of the input that a gradient is by.
+    pub fn get(self, name: impl Into<ComputedName>) -> Option<InputType> {
+        Types::at(name.into()).and_then(|at| self.0[at])
+    }
+
+    pub fn set(&mut self, name: impl Into<ComputedName>, stored: InputType) {
+        if let Some(at) = Types::at(name.into()) {
+            self.0[at] = Some(stored);
+        }
+    }
+
+    /// Tensors with a type of their own.
+    pub fn stated(self) -> impl Iterator<Item = (ComputedName, InputType)> {
+        let inputs = GradientName::ALL.map(ComputedName::from);
+        let outputs = TensorName::ALL.map(ComputedName::from);
+        inputs.into_iter().chain(outputs).zip(self.0).filter_map(|(name, stored)| Some((name, stored?)))
+    }
+}
+
 /// The statements of a run; by default spec.md's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conventions {
@@ -54,10 +161,12 @@ pub struct Conventions {
     pub output: ComplexOutput,
     pub state: StateHolds,
     pub direction: Direction,
+    pub limit: StepLimit,
+    pub types: Types,
 }
 
 impl Conventions {
-    /// The statements, as metadata have them.
+    /// Statements that have names, as metadata have them.
     pub fn statements(self) -> [(&'static str, &'static str); 4] {
         [
             (READS, self.reads.name()),
@@ -68,9 +177,11 @@ impl Conventions {
     }
 
     /// The statements that are not spec.md's own.
-    pub fn stated(self) -> Vec<(&'static str, &'static str)> {
+    pub fn stated(self) -> Vec<(&'static str, String)> {
         let usual = Conventions::default().statements();
-        self.statements().into_iter().filter(|statement| !usual.contains(statement)).collect()
+        let named = self.statements().into_iter().filter(|statement| !usual.contains(statement));
+        let limit = (!self.limit.is_none()).then(|| (DT_LIMIT, self.limit.to_string()));
+        named.map(|(key, name)| (key, name.to_owned())).chain(limit).collect()
     }
 }
 
@@ -79,5 +190,8 @@ pub const READS: &str = "reads";
 pub const OUTPUT: &str = "complex_output";
 pub const STATE: &str = "state";
 pub const DIRECTION: &str = "direction";
+pub const DT_LIMIT: &str = "dt_limit";
+/// Its other name.
+pub const TIME_STEP_LIMIT: &str = "time_step_limit";
 /// The input that stands for x_{−1}.
 pub const INITIAL_STATE: &str = "initial_state";

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::conventions::INITIAL_STATE;
+use super::conventions::{DT_LIMIT, INITIAL_STATE};
 use super::stretch::{Inputs, Outline};
 use super::{Conventions, Operand, Problem};
 use crate::hexfloat;
@@ -32,6 +32,10 @@ impl Fingerprint {
         if conventions != Conventions::default() {
             let statements = conventions.statements();
             statements.iter().for_each(|(key, text)| hash.update(format!("{key}={text};")));
+            if !conventions.limit.is_none() {
+                hash.update(format!("{DT_LIMIT}={};", conventions.limit));
+            }
+            conventions.types.stated().for_each(|(name, stored)| hash.update(format!("{name}={stored};")));
         }
         Fingerprint(hash)
     }

@@ -38,7 +38,7 @@ use num_complex::Complex64;
 
 use self::conventions::{ComplexOutput, Reads, StateHolds};
 use self::stretch::Inputs;
-use crate::tensor::{Tensor, TensorName, Tensors};
+use crate::tensor::{ComputedName, Tensor, TensorName, Tensors};
 
 pub use conventions::Conventions;
 pub use output_gradients::OutputGradients;
@@ -51,7 +51,8 @@ pub use crate::tensor::InputType;
 pub const LARGEST_EXPONENT: i64 = 16;
 
 /// One selective scan's inputs. Every value is exactly representable in the tensor's storage type
-/// ([`InputType`] for u, delta, z and variable B, C; f32 for the rest) and is held widened to f32.
+/// ([`InputType`] for u, delta, z and variable B, C; f32 for the rest; or a type of its own,
+/// [`conventions::Types`]) and is held widened to f32.
 ///
 /// Complex values are two neighbouring floats, re then im: `w` below is 1 for real weights, 2 for complex.
 #[derive(Clone, Debug)]
@@ -204,6 +205,18 @@ impl Problem {
             Ok(l) => self.u[self.sequence_index(batch, channel, l.min(self.shape.seqlen - 1))],
             Err(_) => 0.0,
         }
+    }
+
+    /// Type in which an output is stored, or an input and its gradient.
+    pub fn stored(&self, name: impl Into<ComputedName>) -> InputType {
+        let name = name.into();
+        let is_of_input_type = match name {
+            ComputedName::Output(output) => output == TensorName::Out,
+            ComputedName::Gradient(of_input) => self.varies(of_input),
+            ComputedName::Step(_) => false,
+        };
+        let usual = if is_of_input_type { self.input } else { InputType::F32 };
+        self.conventions.types.get(name).unwrap_or(usual)
     }
 
     /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.

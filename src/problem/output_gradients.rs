@@ -1,7 +1,7 @@
 //! What a backward pass starts from, and the shapes of what it computes (spec.md §6).
 
 use super::inputs::Draw;
-use super::{InputType, Operand, Problem, Shape};
+use super::{Operand, Problem, Shape};
 use crate::tensor::{GradientName, Tensor};
 
 /// The gradients of a loss by what a scan computes. Complex ones are ∂L/∂Re + i ∂L/∂Im, as PyTorch has them.
@@ -68,18 +68,18 @@ impl Problem {
         let Shape { batch, dim, dstate, seqlen, groups } = self.shape;
         let weight = self.weights.width();
         let operand = |operand: Operand| match operand {
-            Operand::Constant => (vec![dim, dstate], weight, InputType::F32),
-            Operand::Variable => (vec![batch, groups, dstate, seqlen], weight, self.input),
+            Operand::Constant => (vec![dim, dstate], weight),
+            Operand::Variable => (vec![batch, groups, dstate, seqlen], weight),
         };
-        let (shape, width, element) = match name {
-            U | Delta | Z => (vec![batch, dim, seqlen], 1, self.input),
+        let (shape, width) = match name {
+            U | Delta | Z => (vec![batch, dim, seqlen], 1),
             A => operand(Operand::Constant),
             B => operand(self.b_operand),
             C => operand(self.c_operand),
-            D | DeltaBias => (vec![dim], 1, InputType::F32),
-            InitialState => (vec![batch, dim, dstate], weight, InputType::F32),
+            D | DeltaBias => (vec![dim], 1),
+            InitialState => (vec![batch, dim, dstate], weight),
         };
-        Tensor { shape, width, element, values }
+        Tensor { shape, width, element: self.stored(name), values }
     }
 
     /// Whether an input, and so its gradient, has a value for each position.

@@ -4,7 +4,7 @@
 //! Each stage adds roundings to those of f32, of the unit s = 2⁻⁸ of bf16, 2⁻¹¹ of f16 or 2⁻¹⁰ of tf32 (tensor cores may cut
 //! bits off where others round), and of half a smallest subnormal (a whole one of tf32) where something underflows:
 //!
-//! - `delta`: Δ after softplus, and its sum with the bias before it, once each;
+//! - `delta`: Δ after softplus, and its sum with the bias before it, once each, and limits of Δ that it is clamped to;
 //! - `du`: the two products that make b = B̄u of B̄, B and u;
 //! - `state`: z = ΔA, Ā, b, and each product and each sum of the scan;
 //! - `y`: each state where it is read, their sum, and the product and the sum of the skip;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::ops::Range;
 
-use super::conventions::Direction;
-use super::{InputType, Problem, Shape, Weights};
+use super::conventions::{Direction, Types};
+use super::{Conventions, InputType, Problem, Shape, Weights};
 use crate::tensor::{Tensor, TensorName};
 
 /// Where inputs come from: a [`Problem`] in memory, or a file.
@@ -37,6 +37,8 @@ pub struct Outline {
     pub input: InputType,
     /// Of the scan, and so of its positions.
     pub direction: Direction,
+    /// Types of tensors that have one of their own.
+    pub types: Types,
 }
 
 impl Outline {
@@ -50,11 +52,12 @@ impl Outline {
 
     /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
     pub fn layout(self, name: TensorName) -> (Vec<usize>, usize, InputType) {
-        match name {
-            TensorName::Out => (vec![self.shape.seqlen], 1, self.input),
-            // The weight type is f32 whatever the input type.
-            TensorName::LastState => (vec![self.shape.dstate], self.weights.width(), InputType::F32),
-        }
+        // The weight type is f32 whatever the input type.
+        let (rest, width, usual) = match name {
+            TensorName::Out => (self.shape.seqlen, 1, self.input),
+            TensorName::LastState => (self.shape.dstate, self.weights.width(), InputType::F32),
+        };
+        (vec![rest], width, self.types.get(name).unwrap_or(usual))
     }
 
     /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.
@@ -104,8 +107,8 @@ impl Inputs for Problem {
     type Error = Infallible;
 
     fn outline(&self) -> Outline {
-        let direction = self.conventions.direction;
-        Outline { shape: self.shape, weights: self.weights, input: self.input, direction }
+        let Conventions { direction, types, .. } = self.conventions;
+        Outline { shape: self.shape, weights: self.weights, input: self.input, direction, types }
     }
 
     fn stretch(&self, at: (usize, usize), _: Range<usize>) -> Result<Stretch<'_>, Infallible> {

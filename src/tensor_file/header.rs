@@ -98,7 +98,7 @@ impl TensorEntry {
         }
         let start = data_start.checked_add(begin);
         match (usize::try_from(len), start) {
-            (Ok(len), Some(start)) => Ok(TensorInfo { stored, shape, len, start }),
+            (Ok(len), Some(start)) => Ok(TensorInfo { name: name.to_owned(), stored, shape, len, start }),
             _ => Err(wrong(format!("starts at byte {begin} of the data, beyond any file"), DAMAGED)),
         }
     }

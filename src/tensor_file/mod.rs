@@ -89,12 +89,21 @@ impl Stored {
 /// One tensor of a file; the file is known to hold all of it.
 #[derive(Clone, Debug)]
 pub struct TensorInfo {
+    /// In the file.
+    name: String,
     pub stored: Stored,
     pub shape: Vec<usize>,
     /// Elements: the product of the shape.
     pub len: usize,
     /// Where its bytes start in the file.
     start: u64,
+}
+
+impl TensorInfo {
+    /// Name as messages show it, of a tensor that is `own` here.
+    pub fn called(&self, own: &str) -> String {
+        if self.name == own { shown(own) } else { format!("{}` = `{}", shown(&self.name), shown(own)) }
+    }
 }
 
 /// An open file whose header has been checked.
@@ -150,6 +159,22 @@ impl<R> TensorFile<R> {
 
     pub fn info(&self, name: &str) -> Option<&TensorInfo> {
         self.tensors.get(name)
+    }
+
+    /// Tensors under their own names, where they have others in the file.
+    ///
+    /// # Errors
+    /// Names in the file of two that would have one.
+    pub fn renamed(mut self, own_name: impl Fn(&str) -> Option<String>) -> Result<Self, [String; 2]> {
+        let mut tensors = BTreeMap::new();
+        for (name, info) in self.tensors {
+            let (own, found) = (own_name(&name).unwrap_or(name), info.name.clone());
+            if let Some(TensorInfo { name: other, .. }) = tensors.insert(own, info) {
+                return Err([other, found]);
+            }
+        }
+        self.tensors = tensors;
+        Ok(self)
     }
 
     /// The texts that the file says of itself.

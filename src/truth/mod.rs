@@ -28,6 +28,7 @@ pub mod diagonal;
 pub mod exact;
 pub mod gradient;
 pub mod inverse_free;
+pub mod limit;
 pub mod literal;
 pub mod number;
 pub mod scalar;

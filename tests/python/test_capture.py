@@ -215,7 +215,7 @@ def test_a_call_whose_meaning_no_recording_has_is_skipped(monkeypatch, tmp_path)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     one = numpy.ones((1, 4, 1, 1), "f4")
     run = (one, one[..., 0], -one[0, 0, 0], one, one, 4)
-    strange = ({"seq_idx": numpy.zeros((1, 4), "i4")}, {"dt_limit": (0.1, 1.0)}, {"cu_seqlens": numpy.array([0, 4])})
+    strange = ({"seq_idx": numpy.zeros((1, 4), "i4")}, {"cu_seqlens": numpy.array([0, 4])})
     for number, more in enumerate(strange):
         with holdfast.capture(tmp_path / f"{number}.safetensors") as recorded:
             module.mamba_chunk_scan_combined(*run, **more)
@@ -538,20 +538,26 @@ def test_a_block_that_recorded_all_is_silent(mamba_ssm, tmp_path, recwarn):
     assert [str(one.message) for one in recwarn] == []
 
 
-def test_limits_of_a_step_that_change_nothing_are_none(monkeypatch, tmp_path):
+def test_limits_of_a_step_are_recorded(monkeypatch, tmp_path):
     def mamba2_chunk_scan(hidden_states, dt, A, B, C, chunk_size, D=None, dt_bias=None, dt_softplus=False, dt_limit=(0.0, float("inf"))):
-        return hidden_states
+        step = numpy.clip(numpy.logaddexp(0, dt + dt_bias), *dt_limit).astype("f4")
+        decays = numpy.exp(step[0, :, 0] * A)
+        state, out = numpy.float32(0), numpy.empty_like(hidden_states)
+        for l, decay in enumerate(decays):
+            state = decay * state + step[0, l, 0] * B[0, l, 0, 0] * hidden_states[0, l, 0, 0]
+            out[0, l, 0, 0] = C[0, l, 0, 0] * state
+        return out
 
     module = module_of(monkeypatch, "transformers.models.zamba2.modeling_zamba2", mamba2_chunk_scan=mamba2_chunk_scan)
     one = numpy.ones((1, 4, 1, 1), "f4")
+    # softplus(1 − 1) is 0.69.
     run = (one, one[..., 0], -one[0, 0, 0], one, one, 4, None, -one[0, 0, 0], True)
-    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
-        # softplus(1 − 1) is 0.69.
-        module.mamba2_chunk_scan(*run, dt_limit=(0.001, 0.8))
-    assert recorded.reasons == []
-    with pytest.warns(UserWarning, match="argument `dt_limit` of mamba2_chunk_scan is given"):
+    for limits, text in (((0.001, 0.8), "0.001 0.8"), ((0.7, 1.0), "0.7 1.0")):
         with holdfast.capture(tmp_path / "run.safetensors") as recorded:
-            module.mamba2_chunk_scan(*run, dt_limit=(0.7, 1.0))
+            module.mamba2_chunk_scan(*run, dt_limit=limits)
+        assert recorded.reasons == []
+        assert f'"dt_limit":"{text}"' in recorded.paths[0].read_bytes()[:2000].decode("latin1")
+        assert command("check", *recorded.paths).returncode == 0
 
 
 @pytest.mark.parametrize("shape", [(6,), (2, 3)])
@@ -580,17 +586,16 @@ def test_updates_of_a_state_are_scans_of_one_position(monkeypatch, tmp_path, sha
         x, B = normal(2, *shape), normal(2, *groups, 4)
         out = module.selective_state_update(state, x, x, A, B, B, **more)
     tensors = tensors_of(recorded.paths[0])
-    assert numpy.array_equal(tensors["initial_state"], before.reshape(2, 6, 4).astype("f4")) and tensors["u"].shape == (2, 6, 1)
+    bits = (lambda array: array) if kind == "f4" else lambda array: array.view("u2")
+    assert numpy.array_equal(tensors["initial_state"], bits(before).reshape(2, 6, 4)) and tensors["u"].shape == (2, 6, 1)
+    assert recorded.reasons == [] and numpy.array_equal(tensors["last_state.zoh"], bits(state).reshape(2, 6, 4))
     assert command("check", *recorded.paths).returncode == 0
     if kind == "f4":
-        assert recorded.reasons == [] and numpy.array_equal(tensors["last_state.zoh"], state.reshape(2, 6, 4))
         # And so are arrays of one's own.
         given = {"x": x, "dt": x, "A": A, "B": B, "C": B, **more, "initial_state": before, "out": out, "layout": "step"}
         assert holdfast.check(**given, last_state=state).passed and not holdfast.check(**given, last_state=before).passed
         goes_on = holdfast.scan(**{name: array for name, array in given.items() if name != "out"}, return_last_state=True)
         assert holdfast.check(**given | {"out": goes_on[0]}, last_state=goes_on[1]).passed and goes_on[0].shape == (2, *shape)
-    else:
-        assert "last_state.zoh" not in tensors and "a last state of 16 bits was left out" in recorded.reasons[0]
 
 
 def test_a_scan_in_16_bits_whose_output_is_in_f32_is_recorded_as_it_is(torch, tmp_path):
@@ -607,12 +612,10 @@ def test_a_scan_in_16_bits_whose_output_is_in_f32_is_recorded_as_it_is(torch, tm
 
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         out = holdfast.watch(Layer())(*given.values())
-    with pytest.warns(UserWarning, match="holdfast.capture: the gradients of u, .* have 16 bits and were left out"):
-        out.sum().backward()
-    header = recorded.paths[0].read_bytes()[:4000].decode("latin1")
-    assert "widened" in header and "u from BF16" in header and recorded.skipped == 0
-    assert numpy.array_equal(tensors_of(recorded.paths[0])["u"], given["x"].detach().float().numpy())
+    out.sum().backward()
+    assert recorded.skipped == 0 and recorded.reasons == []
+    tensors = tensors_of(recorded.paths[0])
+    assert tensors["out.zoh"].dtype == "f4" and {tensors[n].dtype.name for n in ("u", "A", "D", "grad.u.zoh", "grad.A.zoh")} == {"uint16"}
     assert command("check", *recorded.paths).returncode == 0
-    # Which is what arrays get.
-    wide = {**{n: a.detach() for n, a in given.items()}, **{n: given[n].detach().float() for n in ("A", "D", "dt_bias")}}
-    assert holdfast.check(**wide, out=out).passed
+    # And so are arrays.
+    assert holdfast.check(**{n: a.detach() for n, a in given.items()}, out=out).passed

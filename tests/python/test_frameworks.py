@@ -285,4 +285,4 @@ def test_mamba_2_of_transformers_is_judged_over_a_prompt_and_the_tokens_after_it
         model(tokens[:, :1], cache_params=prompt.cache_params, use_cache=True)
     assert (recorded.calls, recorded.reasons, len(recorded.paths)) == (4, [], 4)
     said = judged(*recorded.paths).stdout
-    assert "4 cases: 4 pass" in said and ("widened" in said) == (kind == "bfloat16"), said
+    assert "4 cases: 4 pass" in said and ("out is in f32" in said) == (kind == "bfloat16"), said

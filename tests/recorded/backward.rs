@@ -258,8 +258,8 @@ fn what_is_no_backward_pass_is_refused_by_name() {
             "tensor `grad.u.zoh` has shape (2, 9, 4), expected (2, 4, 9)",
         ),
         (
-            &|f| f.set("grad.A.zoh", tensor(Dtype::F16, &[s.dim, s.dstate], &[0.0; 12])),
-            "tensor `grad.A.zoh` is of type F16, expected F32 as A",
+            &|f| f.set("grad.A.zoh", tensor(Dtype::F64, &[s.dim, s.dstate], &[0.0; 12])),
+            "tensor `grad.A.zoh` is of type F64, expected F32, F16 or BF16",
         ),
         (
             &|f| f.set("grad.u.zoh-exact", tensor(Dtype::F32, &[s.batch, s.dim, s.seqlen], &sequence)),

@@ -3,6 +3,8 @@
 
 use std::io::Cursor;
 
+use holdfast::check::Options;
+use holdfast::judge::diagnose::Budget;
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
@@ -74,11 +76,13 @@ fn a_wrong_tensor_is_named() {
     for (name, tensor, says) in table! {
         ("u", zeros(Dtype::F32, &[4, 5]), "tensor `u` has shape (4, 5), expected (batch, dim, seqlen)"),
         ("u", zeros(Dtype::F64, &[2, 4, 5]), "tensor `u` is of type F64, expected F32, F16 or BF16"),
+        ("u", zeros(Dtype::C64, &[2, 4, 5]), "tensor `u` is of type C64, expected F32, F16 or BF16"),
         ("u", zeros(Dtype::F32, &[2, 4, 0]), "tensor `B` has shape"),
         ("delta", zeros(Dtype::F32, &[2, 5, 4]), "tensor `delta` has shape (2, 5, 4), expected (2, 4, 5)"),
-        ("delta", zeros(Dtype::F16, &[2, 4, 5]), "tensor `delta` is of type F16, expected F32 as u"),
-        ("z", zeros(Dtype::BF16, &[2, 4, 5]), "tensor `z` is of type BF16"),
-        ("A", zeros(Dtype::F16, &[4, 3]), "tensor `A` is of type F16, expected F32 or C64"),
+        ("delta", zeros(Dtype::F64, &[2, 4, 5]), "tensor `delta` is of type F64, expected F32, F16 or BF16"),
+        ("z", zeros(Dtype::C64, &[2, 4, 5]), "tensor `z` is of type C64"),
+        ("A", zeros(Dtype::F64, &[4, 3]), "tensor `A` is of type F64, expected F32, F16 or BF16"),
+        ("A", zeros(Dtype::C64, &[4, 3, 2]), "tensor `A` has shape (4, 3, 2), expected (dim, dstate)"),
         ("A", zeros(Dtype::F32, &[12]), "tensor `A` has shape (12), expected (dim, dstate)"),
         ("A", zeros(Dtype::F32, &[6, 3]), "tensor `A` has shape (6, 3), expected (4, dstate)"),
         ("u", zeros(Dtype::F32, &[2, 5, 4]), "tensor `u` has shape (2, 5, 4), expected (batch, dim, seqlen): A has 4 channels"),
@@ -89,14 +93,14 @@ fn a_wrong_tensor_is_named() {
         ("B", zeros(Dtype::F32, &[2, 0, 3, 5]), "tensor `B` has groups = 0"),
         ("B", zeros(Dtype::F32, &[2, 2, 4, 5]), "tensor `B` has shape (2, 2, 4, 5), expected (2, groups, 3, 5)"),
         ("B", zeros(Dtype::C64, &[4, 3]), "tensor `B` is of type C64, expected F32"),
-        ("B", zeros(Dtype::F16, &[2, 2, 3, 5]), "tensor `B` is of type F16, expected F32 as u"),
+        ("B", zeros(Dtype::F64, &[2, 2, 3, 5]), "tensor `B` is of type F64"),
         ("C", zeros(Dtype::F32, &[2, 1, 3, 5]), "tensor `C` has groups = 1, expected 2 as B"),
-        ("C", zeros(Dtype::F16, &[4, 3]), "tensor `C` is of type F16, expected F32"),
+        ("C", zeros(Dtype::F64, &[4, 3]), "tensor `C` is of type F64, expected F32"),
         ("D", zeros(Dtype::F32, &[3]), "tensor `D` has shape (3), expected (4)"),
-        ("D", zeros(Dtype::F16, &[4]), "tensor `D` is of type F16, expected F32"),
-        ("delta_bias", zeros(Dtype::BF16, &[4]), "tensor `delta_bias` is of type BF16"),
+        ("D", zeros(Dtype::C64, &[4]), "tensor `D` is of type C64, expected F32"),
+        ("delta_bias", zeros(Dtype::F64, &[4]), "tensor `delta_bias` is of type F64"),
         ("out.zoh", zeros(Dtype::F32, &[2, 4, 6]), "tensor `out.zoh` has shape (2, 4, 6)"),
-        ("out.zoh", zeros(Dtype::F16, &[2, 4, 5]), "tensor `out.zoh` is of type F16, expected F32"),
+        ("out.zoh", zeros(Dtype::F16, &[2, 4, 5]), "tensor `out.foh.mine` is of type F32, expected F16 (hint: outputs of one file are of one type"),
         ("last_state.zoh", zeros(Dtype::F32, &[2, 4, 4]), "tensor `last_state.zoh` has shape"),
         ("last_state.zoh", zeros(Dtype::C64, &[2, 4, 3]), "tensor `last_state.zoh` is of type C64"),
         ("last_state.rk4", zeros(Dtype::F32, &[2, 4, 3]), "tensor `out.rk4` is missing"),
@@ -106,7 +110,11 @@ fn a_wrong_tensor_is_named() {
         ("out.zoh.\u{1b}[31m", zeros(Dtype::F32, &[2, 4, 5]), "out.zoh.\u{fffd}[31m"),
         ("delta_bais", zeros(Dtype::F32, &[4]), "tensor `delta_bais` is none of a recorded run's"),
         ("delta_bais", zeros(Dtype::F32, &[4]), "did you mean `delta_bias`?"),
-        ("dt", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `delta`?"),
+        ("dt", zeros(Dtype::F32, &[2, 4, 5]), "tensors `delta` and `dt` are the same one, expected one of them"),
+        ("final_states.zoh", zeros(Dtype::F32, &[2, 4, 3]), "tensors `final_states.zoh` and `last_state.zoh` are the same one"),
+        ("initial_states", zeros(Dtype::F32, &[2, 4, 4]), "tensor `initial_states` = `initial_state` has shape (2, 4, 4)"),
+        ("final_states", zeros(Dtype::F32, &[2, 4, 3]), "did you mean `last_state.zoh`?"),
+        ("h0", zeros(Dtype::F32, &[2, 4, 3]), "did you mean `initial_state`?"),
         ("b", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `B`?"),
         ("out", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `out.zoh`?"),
         ("y_foh", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `out.foh`?"),
@@ -114,7 +122,8 @@ fn a_wrong_tensor_is_named() {
         ("out.mine.rk4", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `out.rk4.mine`?"),
         ("out.ZHO", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `out.zoh`?"),
         ("last_sate.foh", zeros(Dtype::F32, &[2, 4, 3]), "did you mean `last_state.foh`?"),
-        ("grad.dt.foh", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `grad.delta.foh`?"),
+        ("grad.delt.foh", zeros(Dtype::F32, &[2, 4, 5]), "did you mean `grad.delta.foh`?"),
+        ("grad.dt.foh", zeros(Dtype::F32, &[2, 4, 5]), "tensor `dout` is missing"),
         ("notes", zeros(Dtype::F32, &[4]), "(hint: put notes into the metadata)"),
         ("D", written::Tensor { dtype: Dtype::I64, shape: vec![4], bytes: vec![0; 32] }, "tensor `D` is of type I64"),
         ("u", tensor(Dtype::F32, &[2, 4, 5], &nan_at(27)), "tensor `u` is NaN at (1, 1, 2), expected a finite number"),
@@ -174,6 +183,16 @@ fn metadata_that_contradict_are_named() {
     for (key, value, says) in table! {
         ("delta_softplus", "True", "metadata `delta_softplus` is `True`, expected true or false"),
         ("arithmetic", "gate=f64", "metadata `arithmetic`: expected f32, f16, bf16 or tf32 for all stages"),
+        ("dt_softplus", "true", "metadata `dt_softplus` is no statement of a recorded run's, expected one of arithmetic, "),
+        ("dt_softplus", "true", "or a note (hint: a note would be `note.dt_softplus`; delta_softplus states it)"),
+        ("seq_idx", "0", "; each sequence is a recording of its own)"),
+        ("delta_sofplus", "true", "; did you mean `delta_softplus`?)"),
+        ("Reads", "before-update", "; did you mean `reads`?)"),
+        ("input-type", "bf16", "; did you mean `input_type`?)"),
+        ("dt_limit", "0.1", "metadata `dt_limit` is `0.1`, expected two numbers with 0 ≤ low ≤ high and 0 < high"),
+        ("dt_limit", "0.1 0.001", "expected two numbers with 0 ≤ low ≤ high"),
+        ("time_step_limit", "-1 1", "metadata `time_step_limit` is `-1 1`, expected two numbers"),
+        ("dt_limits", "0.001 0.1", "; did you mean `dt_limit`?)"),
         ("reads", "before", "metadata `reads` is `before`, expected one of after-update, before-update (hint: "),
         ("complex_output", "twice", "`twice`, expected one of twice-real-part, real-part"),
         ("complex_output", "real-part", "metadata `complex_output` is `real-part`, which needs complex weights"),
@@ -187,6 +206,74 @@ fn metadata_that_contradict_are_named() {
         let error = read(&file.bytes()).expect_err(says);
         assert!(error.contains(says), "{error}");
     }
+}
+
+/// Each of these in its own place, so that a name taken for another one would change the numbers.
+#[test]
+fn tensors_may_have_the_names_that_other_scans_have() {
+    let mut file = run(Weights::Real, InputType::F32);
+    file.set("initial_state", tensor(Dtype::F32, &[2, 4, 3], &[0.5; 24]));
+    file.set("delta", tensor(Dtype::F32, &[2, 4, 5], &[0.25; 40]));
+    file.set("dout", tensor(Dtype::F32, &[2, 4, 5], &[2.0; 40]));
+    file.set("dlast_state", tensor(Dtype::F32, &[2, 4, 3], &[3.0; 24]));
+    file.set("grad.u.zoh", tensor(Dtype::F32, &[2, 4, 5], &[5.0; 40]));
+    let ours = file.recording();
+    for (name, elsewhere) in [
+        ("u", "x"),
+        ("delta", "dt"),
+        ("delta_bias", "dt_bias"),
+        ("initial_state", "initial_states"),
+        ("last_state.zoh", "final_states.zoh"),
+        ("dlast_state", "dfinal_states"),
+        ("grad.u.zoh", "grad.x.zoh"),
+    ] {
+        let (name, elsewhere) = (name.to_owned(), elsewhere.to_owned());
+        file.tensors
+            .iter_mut()
+            .filter(|(own, _)| *own == name)
+            .for_each(|(own, _)| own.clone_from(&elsewhere));
+    }
+    let theirs = file.recording();
+    let both = [&ours, &theirs].map(|run| {
+        let whole = run.read(&(0..8).collect::<Vec<_>>()).expect("readable");
+        let backward = run.read_backward().expect("readable").expect("a backward pass");
+        (run.overview().expect("readable").fingerprint, whole.outputs[0].tensors.clone(), backward)
+    });
+    assert_eq!(both[0].0, both[1].0);
+    assert_eq!(both[0].1, both[1].1);
+    assert!(both[0].1.get(TensorName::LastState).is_some());
+    assert_eq!(both[0].2.given.dlast_state, both[1].2.given.dlast_state);
+    assert_eq!(both[0].2.passes, both[1].2.passes);
+}
+
+#[test]
+fn limits_of_the_step_are_read_as_people_write_them() {
+    for (key, text, says) in [
+        ("dt_limit", "0.001 0.1", "; dt_limit = 0.001 0.1 is stated"),
+        ("dt_limit", "0.001,0.1", "; dt_limit = 0.001 0.1 is stated"),
+        ("time_step_limit", "[0.0, Infinity]", "; dt_limit = 0 inf is stated"),
+        ("dt_limit", " (0.0, 1e-1) ", "; dt_limit = 0 0.1 is stated"),
+    ] {
+        let mut file = run(Weights::Real, InputType::F32);
+        file.metadata.insert(key.to_owned(), text.to_owned());
+        let verdicts = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+        let checked =
+            holdfast::check::check("run", "run", &file.recording(), &verdicts, &|| {}).expect("fits");
+        assert!(checked.note.why.contains(says), "{}", checked.note.why);
+    }
+}
+
+#[test]
+fn metadata_that_say_nothing_to_the_format_are_notes_and_listed() {
+    let mut file = run(Weights::Real, InputType::F32);
+    for key in ["torch", "device", "layer", "seed", "heads", "note.dt_limit", "stateful"] {
+        file.metadata.insert(key.to_owned(), "1".to_owned());
+    }
+    let verdicts = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+    let recording = file.recording();
+    let checked = holdfast::check::check("run", "run", &recording, &verdicts, &|| {}).expect("fits");
+    let says = "; metadata not used: device, heads, layer, note.dt_limit, seed, stateful, torch";
+    assert!(checked.note.why.contains(says), "{}", checked.note.why);
 }
 
 #[test]
@@ -223,8 +310,12 @@ fn a_widened_run_is_of_the_type_that_it_claims() {
 #[test]
 fn outputs_alone_may_be_widened_when_the_metadata_say_so() {
     let mut file = run(Weights::Real, InputType::F16);
+    file.remove("out.foh.mine");
     file.set("out.zoh", tensor(Dtype::F32, &[2, 4, 5], &[f32::NAN; 40]));
-    assert!(read(&file.bytes()).expect_err("no claim").contains("needs the metadata `input_type`"));
+    let out = |file: &File| read(&file.bytes()).expect("a run").outputs[0].tensors[TensorName::Out].element;
+    assert_eq!(out(&file), InputType::F32);
+    file.metadata.insert("input_type".to_owned(), "f16".to_owned());
+    assert_eq!(out(&file), InputType::F16);
     file.metadata.insert("input_type".to_owned(), "f16".to_owned());
     assert!(read(&file.bytes()).expect("a run").outputs[0].tensors[TensorName::Out].values[0].is_nan());
 }

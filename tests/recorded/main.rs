@@ -18,6 +18,7 @@ mod formulas;
 mod identified;
 mod lean;
 mod memory;
+mod native;
 mod on_device;
 mod outputs;
 mod runs;

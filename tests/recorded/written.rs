@@ -7,6 +7,7 @@ use std::io::Cursor;
 
 use holdfast::problem::recorded::{RecordError, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::tensor::{GradientName, TensorName};
 use holdfast::tensor_file::TensorFile;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
@@ -65,11 +66,16 @@ pub fn tensor(dtype: Dtype, shape: &[usize], values: &[f32]) -> Tensor {
     Tensor { dtype, shape: shape.to_vec(), bytes: bytes.collect() }
 }
 
-fn weight(weights: Weights, complex: ComplexAs, shape: &[usize], values: &[f32]) -> Tensor {
+fn weight(
+    (weights, stored): (Weights, InputType),
+    complex: ComplexAs,
+    shape: &[usize],
+    values: &[f32],
+) -> Tensor {
     match (weights, complex) {
-        (Weights::Real, _) => tensor(Dtype::F32, shape, values),
+        (Weights::Real, _) => tensor(dtype(stored), shape, values),
         (Weights::Complex, ComplexAs::C64) => tensor(Dtype::C64, shape, values),
-        (Weights::Complex, _) => tensor(Dtype::F32, &[shape, &[2]].concat(), values),
+        (Weights::Complex, _) => tensor(dtype(stored), &[shape, &[2]].concat(), values),
     }
 }
 
@@ -77,37 +83,47 @@ impl File {
     /// The inputs of a problem.
     pub fn of(problem: &Problem, complex: ComplexAs) -> File {
         let s = problem.shape;
-        let input = dtype(problem.input);
+        let own = |of: GradientName| (problem.weights, problem.stored(of));
         let sequence = [s.batch, s.dim, s.seqlen];
-        let operand = |operand, values: &[f32]| match (operand, problem.weights, complex) {
-            (Operand::Constant, weights, _) => weight(weights, complex, &[s.dim, s.dstate], values),
-            (Operand::Variable, Weights::Real, _) => {
-                tensor(input, &[s.batch, s.groups, s.dstate, s.seqlen], values)
-            }
-            (_, _, ComplexAs::C64) => tensor(Dtype::C64, &[s.batch, s.groups, s.dstate, s.seqlen], values),
-            (_, _, ComplexAs::Trailing) => tensor(input, &[s.batch, s.groups, s.dstate, s.seqlen, 2], values),
-            (_, _, ComplexAs::Interleaved) => {
-                tensor(input, &[s.batch, s.groups, s.dstate, 2 * s.seqlen], values)
+        let operand = |of: GradientName, operand, values: &[f32]| {
+            let input = dtype(problem.stored(of));
+            match (operand, problem.weights, complex) {
+                (Operand::Constant, ..) => weight(own(of), complex, &[s.dim, s.dstate], values),
+                (Operand::Variable, Weights::Real, _) => {
+                    tensor(input, &[s.batch, s.groups, s.dstate, s.seqlen], values)
+                }
+                (_, _, ComplexAs::C64) => {
+                    tensor(Dtype::C64, &[s.batch, s.groups, s.dstate, s.seqlen], values)
+                }
+                (_, _, ComplexAs::Trailing) => {
+                    tensor(input, &[s.batch, s.groups, s.dstate, s.seqlen, 2], values)
+                }
+                (_, _, ComplexAs::Interleaved) => {
+                    tensor(input, &[s.batch, s.groups, s.dstate, 2 * s.seqlen], values)
+                }
             }
         };
+        let real = |of: GradientName, shape: &[usize], values: &[f32]| {
+            tensor(dtype(problem.stored(of)), shape, values)
+        };
         let mut file = File::default();
-        file.set("u", tensor(input, &sequence, &problem.u));
-        file.set("delta", tensor(input, &sequence, &problem.delta));
-        file.set("A", weight(problem.weights, complex, &[s.dim, s.dstate], &problem.a));
-        file.set("B", operand(problem.b_operand, &problem.b));
-        file.set("C", operand(problem.c_operand, &problem.c));
+        file.set("u", real(GradientName::U, &sequence, &problem.u));
+        file.set("delta", real(GradientName::Delta, &sequence, &problem.delta));
+        file.set("A", weight(own(GradientName::A), complex, &[s.dim, s.dstate], &problem.a));
+        file.set("B", operand(GradientName::B, problem.b_operand, &problem.b));
+        file.set("C", operand(GradientName::C, problem.c_operand, &problem.c));
         if let Some(d) = &problem.d {
-            file.set("D", tensor(Dtype::F32, &[s.dim], d));
+            file.set("D", real(GradientName::D, &[s.dim], d));
         }
         if let Some(z) = &problem.z {
-            file.set("z", tensor(input, &sequence, z));
+            file.set("z", real(GradientName::Z, &sequence, z));
         }
         if let Some(bias) = &problem.delta_bias {
-            file.set("delta_bias", tensor(Dtype::F32, &[s.dim], bias));
+            file.set("delta_bias", real(GradientName::DeltaBias, &[s.dim], bias));
         }
         if let Some(x) = &problem.initial_state {
             let shape = [s.batch, s.dim, s.dstate];
-            file.set("initial_state", weight(problem.weights, complex, &shape, x));
+            file.set("initial_state", weight(own(GradientName::InitialState), complex, &shape, x));
         }
         file.metadata.insert("delta_softplus".to_owned(), problem.delta_softplus.to_string());
         let stated = problem.conventions.stated();
@@ -134,10 +150,12 @@ impl File {
         complex: ComplexAs,
     ) {
         let s = problem.shape;
-        self.set(&format!("out.{name}"), tensor(dtype(problem.input), &[s.batch, s.dim, s.seqlen], out));
+        let of_out = dtype(problem.stored(TensorName::Out));
+        self.set(&format!("out.{name}"), tensor(of_out, &[s.batch, s.dim, s.seqlen], out));
         if let Some(values) = last_state {
             let shape = [s.batch, s.dim, s.dstate];
-            self.set(&format!("last_state.{name}"), weight(problem.weights, complex, &shape, values));
+            let own = (problem.weights, problem.stored(TensorName::LastState));
+            self.set(&format!("last_state.{name}"), weight(own, complex, &shape, values));
         }
     }
 

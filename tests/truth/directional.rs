@@ -86,13 +86,23 @@ fn by_channel<T: Exponent<Part = Wide>>(
     let bias = optional(DeltaBias, &p.delta_bias);
     let delta = |l: usize| {
         let raw = real(Delta, &p.delta, place(l)).plus(bias);
-        if !p.delta_softplus {
-            return raw;
-        }
         // eˢ = 1 + eˣ, so s′ eˢ = x′ eˣ.
         let above = exp(raw);
         let by = above.by / above.plus(one).value;
-        Moving { value: softplus_by_halley(raw.value), by }
+        let step = if p.delta_softplus { Moving { value: softplus_by_halley(raw.value), by } } else { raw };
+        let stays = |limit: f32| Moving { value: Wide::exact(f64::from(limit)), by: Wide::zero() };
+        let sign = |limit: f32| {
+            if limit.is_finite() {
+                (step.value - stays(limit).value).to_nearest_f64()
+            } else {
+                -f64::from(limit)
+            }
+        };
+        match p.conventions.limit.ends() {
+            [low, _] if sign(low) < 0.0 => stays(low),
+            [_, high] if sign(high) > 0.0 => stays(high),
+            _ => step,
+        }
     };
     let deltas: Vec<Moving<Wide>> = (0..len).map(delta).collect();
 

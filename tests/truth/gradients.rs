@@ -4,7 +4,7 @@
 use holdfast::formula::{Form, ReadsNow, Textbook};
 use holdfast::hexfloat;
 use holdfast::method::Method;
-use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
+use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds, StepLimit};
 use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
@@ -64,7 +64,9 @@ fn adjoint_is_the_derivative_along_every_axis(#[values(0, 1, 2, 3, 4, 5)] method
         state: StateHolds::InputAlone,
         ..usual
     };
-    let shapes = [(2, 2, 2, 2, 1, usual), (1, 4, 1, 2, 2, usual), (1, 1, 2, 3, 1, stated)];
+    let limited = Conventions { limit: StepLimit::new(0.05, 0.125).expect("two limits"), ..usual };
+    let shapes =
+        [(2, 2, 2, 2, 1, usual), (1, 4, 1, 2, 2, usual), (1, 1, 2, 3, 1, stated), (1, 1, 2, 4, 1, limited)];
     for (batch, dim, dstate, seqlen, groups, conventions) in shapes {
         for layout in all(Shape { batch, dim, dstate, seqlen, groups }) {
             let (mut problem, given) = random(&layout, &mut rng);
@@ -273,6 +275,28 @@ fn a_step_of_zero_has_the_derivative_of_its_limit() {
 
 /// Δ, u, B and dout whose product is an odd integer of 54 bits.
 const TIE: [u64; 4] = [3, 4_097, 1_048_577, 1_048_579];
+
+/// delta + bias is exact, and so is the side of a limit that it is on: on a border the slope is 1, an ulp beyond it 0.
+#[test]
+fn a_step_on_its_limit_has_the_slope_of_those_within() {
+    let limit = StepLimit::new(0.0625, 0.125).expect("two limits");
+    let with = |bias: f32, limit| Problem {
+        delta_bias: Some(vec![bias]),
+        conventions: Conventions { limit, ..Conventions::default() },
+        ..channel(&[-1.0], &[0.0625; 2], &[1.0, 3.0])
+    };
+    let by_delta = |bias: f32, limit| {
+        let truth = only(&with(bias, limit), &seen(&[1.0, 1.0]), Method::Foh);
+        values(&truth, GradientName::Delta).to_vec()
+    };
+    // 10⁻²⁰ is too small a change to be seen in an f64.
+    for within in [0.0625, 0.0, 1e-20] {
+        assert_eq!(by_delta(within, limit), by_delta(within, StepLimit::NONE), "{within:e}");
+    }
+    for outside in [0.0625f32.next_up(), -1e-20, -0.5] {
+        assert_eq!(by_delta(outside, limit), [0.0; 2], "{outside:e}");
+    }
+}
 
 #[test]
 fn a_tie_is_settled_by_rational_arithmetic() {

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use holdfast::hexfloat;
 use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::conventions::StepLimit;
+use holdfast::problem::{CoefficientProblem, Conventions, InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
 use holdfast::truth::dense::{Input, discretize};
 use holdfast::truth::{Form, TruthError, coefficient, scan};
@@ -63,6 +64,8 @@ struct Scan {
     z: Option<Vec<String>>,
     delta_bias: Option<Vec<String>>,
     channels: Vec<(usize, usize)>,
+    #[serde(default)]
+    limit: Option<(String, String)>,
     forms: BTreeMap<String, ScanResult>,
 }
 
@@ -168,6 +171,8 @@ fn dense_complex_steps_match_mpmath_bit_for_bit() {
 fn problem(case: &Scan) -> Problem {
     let read = |texts: &Vec<String>| texts.iter().map(|t| single(t)).collect::<Vec<f32>>();
     let operand = |variable| if variable { Operand::Variable } else { Operand::Constant };
+    let limits = case.limit.as_ref().map(|(low, high)| StepLimit::new(double(low), double(high)));
+    let limit = limits.map_or(StepLimit::NONE, |limits| limits.expect("two limits"));
     Problem {
         shape: Shape {
             batch: case.batch,
@@ -190,14 +195,14 @@ fn problem(case: &Scan) -> Problem {
         delta_bias: case.delta_bias.as_ref().map(read),
         delta_softplus: case.softplus,
         initial_state: None,
-        conventions: Default::default(),
+        conventions: Conventions { limit, ..Conventions::default() },
         judged_channels: case.channels.clone(),
         held: None,
     }
 }
 
 #[rstest]
-fn scans_match_mpmath_bit_for_bit(#[values(0, 1, 2, 3, 4, 5)] case: usize) {
+fn scans_match_mpmath_bit_for_bit(#[values(0, 1, 2, 3, 4, 5, 6, 7, 8)] case: usize) {
     let case = &REFERENCE.scan[case];
     let forms: Vec<Form> = all_forms().collect();
     let hex = |values: &[f64]| values.iter().map(|&x| hexfloat::f64(x)).collect::<Vec<_>>();

@@ -119,7 +119,7 @@ impl<'a> Launcher<'a> {
                 formula: formula(name.form),
                 allowance: allowance(&numbers),
                 format: formats.map(format),
-                narrow_storage: (layout.input != InputType::F32).into(),
+                narrow_storage: (formats[TensorName::Out as usize] != InputType::F32).into(),
                 reads_before: (layout.conventions.reads == Reads::BeforeUpdate).into(),
                 reads_with_b: (layout.conventions.state == StateHolds::InputAlone).into(),
                 variable_b: variable(layout.b_operand).into(),

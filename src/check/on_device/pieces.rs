@@ -156,7 +156,8 @@ impl Plan {
         for (row, values) in rows.clone().zip(raw.chunks(seqlen)) {
             let bias = self.bias.as_ref().map(|bias| bias[row % dim]);
             for &value in values {
-                let (step, error) = step_size_of(value, bias, layout.delta_softplus, contract.arithmetic);
+                let activation = (layout.delta_softplus, layout.conventions.limit);
+                let (step, error) = step_size_of(value, bias, activation, contract.arithmetic);
                 delta.push(step);
                 delta_error.push(error);
             }

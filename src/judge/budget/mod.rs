@@ -50,6 +50,12 @@
 //! λ = 8 ([`LAMBDA`]): one element of a sound kernel is beyond with probability at most 2e⁻³² < 2.6·10⁻¹⁴, some element of a
 //! run of 10⁷ with less than 2.6·10⁻⁷ (the union bound). The default run judges about two million.
 //!
+//! # Where Δ has limits
+//!
+//! Clamping rounds nothing and takes no two numbers further apart, so that a clamped Δ is off by what of its error is beyond the limit:
+//! mostly nothing. Its derivative by delta is 0 there. Where a limit is within the error of Δ, a kernel's may be on either side, and its
+//! `grad.delta` be 0 or what it is without a limit: both are allowed.
+//!
 //! # In log space
 //!
 //! A scan that is stated to be in log space ([`crate::problem::stages`]) has Π Āⱼ = exp(s_l − s_k) for the running sums s of
@@ -100,10 +106,11 @@ pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
 use self::state::LastState;
 use self::states::{Channel, States, Sums};
-pub use self::step_size::{softplus, step_size, step_size_of};
+pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
 use crate::formula::Form;
+use crate::judge::ulp::Format;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Problem, Shape, Weights};
+use crate::problem::{InputType, Problem, Shape, Weights};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
@@ -149,7 +156,10 @@ impl Bounds {
             let rounding = arithmetic.unit * state.magnitude;
             let [judged, worst, rounding] =
                 [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
-            bounds.push(judged, worst, 0.0, rounding);
+            let size = state.x.re.abs().max(state.x.im.abs());
+            let [store, of_worst, of_rounding] =
+                [judged, worst, rounding].map(|b| store_error(problem, TensorName::LastState, size + b));
+            bounds.push(judged + store, worst + of_worst, store, rounding + of_rounding);
         }
         bounds
     }
@@ -386,6 +396,15 @@ impl ChannelBudget<'_> {
             Ok(())
         });
         all
+    }
+}
+
+/// Error of rounding a number of at most this size to the type of an output; none in f32, whose last operation is rounded like any
+/// other.
+pub fn store_error(problem: &Problem, output: TensorName, size: f64) -> f64 {
+    match problem.stored(output) {
+        InputType::F32 => 0.0,
+        narrow => Format::for_input(narrow).rounding_error(size),
     }
 }
 

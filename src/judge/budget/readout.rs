@@ -2,10 +2,10 @@
 
 use super::state::Position;
 use super::states::Channel;
-use super::{LAMBDA, or_less};
-use crate::judge::ulp::Format;
-use crate::problem::{InputType, Problem, Stage};
+use super::{LAMBDA, or_less, store_error};
+use crate::problem::{Problem, Stage};
 use crate::promise::allowance::Arithmetic;
+use crate::tensor::TensorName;
 
 /// What adding up the states costs, whatever their values.
 #[derive(Clone, Copy, Debug)]
@@ -118,10 +118,9 @@ impl<'a> Readout<'a> {
             value *= silu;
         }
         bound += arithmetic.underflow + gate.underflow;
-        let store = match problem.input {
-            _ if arithmetic == Arithmetic::DOUBLE => 0.0,
-            InputType::F32 => 0.0,
-            narrow => Format::for_input(narrow).rounding_error(value.abs() + bound),
+        let store = match arithmetic {
+            Arithmetic::DOUBLE => 0.0,
+            _ => store_error(problem, TensorName::Out, value.abs() + bound),
         };
         (value, (bound, store))
     }

@@ -1,5 +1,6 @@
 //! Δ, and what a kernel's may be off.
 
+use crate::problem::conventions::StepLimit;
 use crate::problem::{Problem, Stage};
 use crate::promise::allowance::Arithmetic;
 
@@ -13,16 +14,54 @@ pub fn step_size(
 ) -> (f64, f64) {
     let delta = problem.delta[problem.sequence_index(batch, channel, l)];
     let bias = problem.delta_bias.as_ref().map(|bias| bias[channel]);
-    step_size_of(delta, bias, problem.delta_softplus, arithmetic)
+    step_size_of(delta, bias, (problem.delta_softplus, problem.conventions.limit), arithmetic)
 }
 
 /// The same of given numbers.
 pub fn step_size_of(
     delta: f32,
     bias: Option<f32>,
-    delta_softplus: bool,
+    (delta_softplus, limit): (bool, StepLimit),
     arithmetic: Arithmetic,
 ) -> (f64, f64) {
+    let step = unlimited(delta, bias, delta_softplus, arithmetic);
+    limited(step, limit, arithmetic.stages.rounding(Stage::Delta).unit)
+}
+
+/// Δ within limits, and its relative error: what of the error is beyond the limit, since clamping rounds nothing and takes no two
+/// numbers further apart. A stage of fewer bits has the limit in them, too, and errs by `unit`. An error of one that is clamped to 0 is
+/// none: roundings change no sign.
+pub fn limited((delta, error): (f64, f64), limit: StepLimit, unit: f64) -> (f64, f64) {
+    let clamped = limit.of(delta);
+    if clamped == delta || clamped == 0.0 {
+        return (clamped, if clamped == delta { error } else { 0.0 });
+    }
+    let left = (error * delta.abs() - (delta - clamped).abs()).max(0.0);
+    (clamped, left / clamped.abs() + unit)
+}
+
+/// Derivative of the clamped Δ by Δ, and the error that a kernel's may have: where the limit is within the error of Δ, its Δ
+/// may be on either side.
+pub fn limit_slope(
+    problem: &Problem,
+    (batch, channel): (usize, usize),
+    l: usize,
+    arithmetic: Arithmetic,
+) -> (f64, f64) {
+    let limit = problem.conventions.limit;
+    if limit.is_none() {
+        return (1.0, 0.0);
+    }
+    let delta = problem.delta[problem.sequence_index(batch, channel, l)];
+    let bias = problem.delta_bias.as_ref().map(|bias| bias[channel]);
+    let (step, error) = unlimited(delta, bias, problem.delta_softplus, arithmetic);
+    let off = error * step.abs();
+    let is_near = limit.ends().iter().any(|&end| off > 0.0 && (step - f64::from(end)).abs() <= off);
+    (limit.slope(step), if is_near { 1.0 } else { 0.0 })
+}
+
+/// Δ before its limits.
+fn unlimited(delta: f32, bias: Option<f32>, delta_softplus: bool, arithmetic: Arithmetic) -> (f64, f64) {
     let delta = f64::from(delta);
     let rounding = arithmetic.stages.rounding(Stage::Delta);
     let (x, sum_error) = match bias {

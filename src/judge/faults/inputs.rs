@@ -8,7 +8,7 @@ use super::complex::{OfComplex, Way};
 use super::place::{Input, Map, Order, Pairs, Place};
 use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
-use crate::judge::budget::complex_at;
+use crate::judge::budget::{self, complex_at};
 use crate::problem::{InputType, Operand, Problem, Weights};
 use crate::promise::allowance::{self, U};
 
@@ -272,6 +272,7 @@ impl<'a> Read<'a> {
             let sum = x + step.after * bias;
             (x, error) = (sum, (x * error / sum).abs() + U);
         }
+        let (x, error) = budget::limited((x, error), problem.conventions.limit, 0.0);
         let clamped = self.variant.clamp.of(step.clamp.of(x));
         let stepped = step.factor * self.variant.step_delta.of(clamped);
         // A square doubles it, and clamps and squares round once more.

@@ -11,8 +11,9 @@ use super::step::{self, Bounded, modulus};
 use super::variant::Sum;
 use crate::formula::Form;
 use crate::method::Method;
-use crate::problem::{InputType, Operand};
+use crate::problem::InputType;
 use crate::promise::allowance::{self, HALF_SUBNORMAL};
+use crate::tensor::GradientName;
 
 /// One position's map x → a x + b.
 #[derive(Clone, Copy)]
@@ -131,7 +132,9 @@ impl VariantScan<'_> {
         let b_given = b * u;
         if of_stage(Stage::DrivenB) != InputType::F32 && b_given != Complex64::ZERO {
             // What both are in a narrow type multiplies without an error.
-            let exact = self.problem.input != InputType::F32 && self.problem.b_operand == Operand::Variable;
+            let exact = [GradientName::U, GradientName::B]
+                .iter()
+                .all(|&of| self.problem.stored(of) != InputType::F32);
             let error = if exact { 0.0 } else { mu * modulus(b_given) };
             let rounded = Bounded { value: b_given, error }.rounded(of_stage(Stage::DrivenB));
             let gain = modulus(b_u.value) / modulus(b_given);

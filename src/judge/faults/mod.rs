@@ -39,6 +39,7 @@ use self::variant::{
 use crate::formula::{Form, Fraction, Function, Term, Textbook, Transition};
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::tensor::TensorName;
 
 /// Which part of the exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +180,7 @@ impl Fault {
                 problem.b_operand == Operand::Constant && !problem.reads_with_b()
             }
             Fault::Readout(Readout::RealPartOnce) => problem.output_factor() == 2.0,
-            Fault::StoreTruncated => problem.input != InputType::F32,
+            Fault::StoreTruncated => problem.stored(TensorName::Out) != InputType::F32,
             _ => true,
         };
         shows && self.applies_to_weights(problem.weights) && self.applies_to(form)

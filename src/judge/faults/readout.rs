@@ -11,6 +11,7 @@ use crate::judge::budget;
 use crate::judge::ulp::Format;
 use crate::problem::InputType;
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
+use crate::tensor::TensorName;
 
 /// What C has read of the states at one position, in each direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,14 +145,15 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
     stored(read, value, bound)
 }
 
-/// Rounded to the input type.
+/// Rounded to the type of out.
 fn stored(read: &Read, mut value: f64, mut bound: f64) -> (f64, f64) {
-    let format = Format::for_input(read.problem.input);
-    if read.problem.input != InputType::F32 && read.variant.store_truncated {
+    let of_out = read.problem.stored(TensorName::Out);
+    let format = Format::for_input(of_out);
+    if of_out != InputType::F32 && read.variant.store_truncated {
         // An f32 just beyond a number of the format is cut off to the one before.
         let [least, stored, most] = [value - bound, value, value + bound].map(|x| format.cut_off(x));
         (value, bound) = (stored, (most - stored).max(stored - least));
-    } else if read.problem.input != InputType::F32 {
+    } else if of_out != InputType::F32 {
         bound += format.rounding_error(value.abs() + bound);
     }
     (value, bound)

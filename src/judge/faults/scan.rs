@@ -21,7 +21,7 @@ use super::readout::{self, Sums};
 use super::step::{self, Bounded, Coefficients, modulus};
 use super::variant::{BUse, Directions, LastState, Readout, Reversed, Tail, Variant};
 use crate::formula::Function;
-use crate::judge::budget::complex_at;
+use crate::judge::budget::{self, complex_at};
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
 use crate::promise::allowance::{self, HALF_SUBNORMAL, SUM};
@@ -104,7 +104,9 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         overflows |= last.overflows;
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
-        last_state.bound.push(last.error + HALF_SUBNORMAL);
+        let size = last.value.re.abs().max(last.value.im.abs()) + last.error;
+        let store = budget::store_error(problem, TensorName::LastState, size);
+        last_state.bound.push(last.error + HALF_SUBNORMAL + store);
     }
     if matches!(variant.last_state, LastState::Moved(_) | LastState::Transposed) {
         last_state = moved::row(variant, problem, channel);

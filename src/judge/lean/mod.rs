@@ -182,7 +182,7 @@ pub fn leaning(
                     sums.elements += usize::from(weight != 0.0);
                 }
                 let stored =
-                    (problem.input != InputType::F32).then_some(&wide.store[own.start / want.width..]);
+                    (want.element != InputType::F32).then_some(&wide.store[own.start / want.width..]);
                 roundings::add(
                     &channel,
                     (*name, &want.values[own.clone()]),

@@ -83,6 +83,12 @@ pub fn add(
         let mut q = vec![Complex64::ZERO; shape.dstate];
         if name == TensorName::LastState && turn == 0 {
             let width = problem.weights.width();
+            for (i, store) in stored.into_iter().flatten().enumerate() {
+                let parts = weights[i * width..].iter().zip(&want[i * width..]).take(width);
+                for (weight, want) in parts {
+                    read.run((Rounded::Stored, 0), (*want).into(), weight.abs() * store, U);
+                }
+            }
             for (q, weights) in q.iter_mut().zip(weights.chunks(width)) {
                 *q = Complex64::new(weights[0], if width == 2 { -weights[1] } else { 0.0 });
             }

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use super::metadata::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, check_keys, step_limit};
 use super::{InputType, RecordError};
 use crate::formula::Form;
 use crate::method::Method;
 use crate::named::{UnknownName, likeliest};
 use crate::problem::conventions::{
-    ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds,
+    ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds, Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
@@ -77,17 +78,37 @@ fn output_name(name: &str, rest: &str) -> Result<OutputName> {
     }
 }
 
-/// Names of other code for what a run has.
-const ELSEWHERE: [(&str, &str); 11] = [
+/// Names of other code by which a run may have its tensors.
+const TAKEN: [(&str, &str); 6] = [
+    ("x", "u"),
     ("dt", "delta"),
     ("dt_bias", "delta_bias"),
-    ("x", "u"),
-    ("h0", INITIAL_STATE),
     ("initial_states", INITIAL_STATE),
+    ("final_states", "last_state"),
+    ("dfinal_states", DLAST_STATE),
+];
+
+/// Name that a tensor has here, if it has another one in other code.
+pub(super) fn own_name(name: &str) -> Option<String> {
+    let own = |name: &str| TAKEN.iter().find(|(taken, _)| *taken == name).map(|(_, own)| *own);
+    let Some((first, rest)) = name.split_once('.') else {
+        return own(name).filter(|own| *own != "last_state").map(str::to_owned);
+    };
+    match (own(first), rest.split_once('.')) {
+        (Some(own @ "last_state"), _) => Some(format!("{own}.{rest}")),
+        (None, Some((input, rest))) if first == "grad" => Some(format!("{GRADIENT}{}.{rest}", own(input)?)),
+        _ => None,
+    }
+}
+
+/// Names of other code for what a run has, which are no names here.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("h0", INITIAL_STATE),
     ("y", "out"),
     ("ys", "out"),
     ("output", "out"),
     ("final_state", "last_state"),
+    ("final_states", "last_state"),
     ("last_states", "last_state"),
     ("dy", DOUT),
 ];
@@ -151,6 +172,8 @@ pub struct Layout {
     pub shape: Shape,
     pub weights: Weights,
     pub input: InputType,
+    /// Type that the metadata claim of u, delta, z, variable B and C, and out, where these are stored in F32.
+    pub claimed: Option<InputType>,
     pub b_operand: Operand,
     pub c_operand: Operand,
     pub delta_softplus: bool,
@@ -162,18 +185,11 @@ pub struct Layout {
     pub gradients: BTreeMap<OutputName, Named<String, GradientName>>,
 }
 
-const ARITHMETIC: &str = "arithmetic";
-const DELTA_SOFTPLUS: &str = "delta_softplus";
-const INPUT_TYPE: &str = "input_type";
-/// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 8] =
-    [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE, DIRECTION, SCAN];
-
+const FLOATS: &str = "F32, F16 or BF16";
 const SHAPES: &str = "spec.md §3 lists the shapes";
 const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
 const GROUPS: &str = "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one";
-const WEIGHTS: &str =
-    "A decides whether weights are real or complex; save constant ones as float32 or complex64";
+const WEIGHTS: &str = "A decides whether weights are real or complex";
 
 impl Layout {
     /// The layout of what `file`'s header tells.
@@ -181,26 +197,22 @@ impl Layout {
     /// # Errors
     /// [`RecordError`], naming the tensor that does not fit.
     pub fn read<R>(file: &TensorFile<R>) -> Result<Layout> {
+        check_keys(file.metadata().keys().map(String::as_str))?;
         let Computed { outputs, gradients } = computed_tensors(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
-        let (input, stored) = input_type(file, u)?;
+        let claimed = claimed(file)?;
+        let input = real_type("u", u, claimed)?;
         let [batch, dim, seqlen] = u.shape[..] else {
             return Err(misshapen("u", u, "(batch, dim, seqlen)".into(), SHAPES));
         };
+        weight_type("A", a)?;
         let (weights, a_sizes) = match (a.stored, &a.shape[..]) {
-            (Stored::F32, &[d, n]) => (Weights::Real, (d, n)),
-            (Stored::C64, &[d, n]) | (Stored::F32, &[d, n, 2]) => (Weights::Complex, (d, n)),
-            (Stored::F32 | Stored::C64, _) => {
+            (Stored::C64, &[d, n]) => (Weights::Complex, (d, n)),
+            (stored, &[d, n, 2]) if stored != Stored::C64 => (Weights::Complex, (d, n)),
+            (stored, &[d, n]) if stored != Stored::C64 => (Weights::Real, (d, n)),
+            _ => {
                 let expected = "(dim, dstate), or (dim, dstate, 2) for complex F32".into();
                 return Err(misshapen("A", a, expected, SHAPES));
-            }
-            _ => {
-                return Err(mistyped(
-                    "A",
-                    a,
-                    "F32 or C64".into(),
-                    "weights are float32 or complex64, whatever u is: A.float()",
-                ));
             }
         };
         let dstate = a_sizes.1;
@@ -219,6 +231,7 @@ impl Layout {
             shape: Shape { batch, dim, dstate, seqlen, groups: 1 },
             weights,
             input,
+            claimed,
             b_operand: Operand::Constant,
             c_operand: Operand::Constant,
             delta_softplus: softplus(file)?,
@@ -228,29 +241,26 @@ impl Layout {
                 output: stated(file, OUTPUT)?,
                 state: stated(file, STATE)?,
                 direction: stated(file, DIRECTION)?,
+                limit: step_limit(file)?,
+                types: Types::default(),
             },
             outputs,
             gradients,
         };
         let mut groups = None;
-        layout.b_operand = layout.operand("B", required(file, "B")?, stored, &mut groups)?;
-        layout.c_operand = layout.operand("C", required(file, "C")?, stored, &mut groups)?;
+        layout.b_operand = layout.operand("B", required(file, "B")?, &mut groups)?;
+        layout.c_operand = layout.operand("C", required(file, "C")?, &mut groups)?;
         layout.shape.groups = groups.unwrap_or(1);
-        layout.check_sequences(file, stored)?;
+        layout.check_sequences(file)?;
         layout.check_conventions(file)?;
-        layout.check_outputs(file, stored)?;
-        layout.check_gradients(file, stored)?;
+        layout.check_outputs(file)?;
+        layout.conventions.types = layout.types(file)?;
+        layout.check_gradients(file)?;
         Ok(layout)
     }
 
     /// Whether B or C is constant or varies; `groups` is what the other one said.
-    fn operand(
-        &self,
-        name: &str,
-        info: &TensorInfo,
-        stored: Stored,
-        groups: &mut Option<usize>,
-    ) -> Result<Operand> {
+    fn operand(&self, name: &str, info: &TensorInfo, groups: &mut Option<usize>) -> Result<Operand> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         let variable = match (self.weights, info.stored, &info.shape[..]) {
             // Constant: a weight, laid out as A.
@@ -271,12 +281,9 @@ impl Layout {
             }
         };
         let complex64 = self.weights == Weights::Complex && info.stored == Stored::C64;
-        let expected_type = if variable { stored } else { Stored::F32 };
-        if info.stored != expected_type && !(complex64 && expected_type == Stored::F32) {
-            return Err(match variable {
-                false => mistyped(name, info, format!("{expected_type}, a constant weight's"), WEIGHTS),
-                true => mistyped(name, info, format!("{stored} as u"), "a variable B or C is an input"),
-            });
+        weight_type(name, info)?;
+        if info.stored == Stored::C64 && !complex64 {
+            return Err(mistyped(name, info, FLOATS.to_owned(), WEIGHTS));
         }
         if !variable {
             if info.shape[..2] != [dim, dstate] {
@@ -311,7 +318,7 @@ impl Layout {
     }
 
     /// delta, z, D and delta_bias; that no size of u and A is zero.
-    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
+    fn check_sequences<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         for (name, what, found) in
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
@@ -323,17 +330,12 @@ impl Layout {
         required(file, "delta")?;
         for name in ["delta", "z"] {
             let Some(info) = file.info(name) else { continue };
-            if info.stored != stored {
-                let hint = "u, delta, z, variable B and C, and outputs are of one type";
-                return Err(mistyped(name, info, format!("{stored} as u"), hint));
-            }
+            real_type(name, info, self.claimed)?;
             self.check_shape(name, info, &[batch, dim, seqlen])?;
         }
         for name in ["D", "delta_bias"] {
             let Some(info) = file.info(name) else { continue };
-            if info.stored != Stored::F32 {
-                return Err(mistyped(name, info, "F32".into(), "it is float32, whatever u is"));
-            }
+            real_type(name, info, None)?;
             self.check_shape(name, info, &[dim])?;
         }
         Ok(())
@@ -358,23 +360,25 @@ impl Layout {
     /// A state of every channel.
     fn check_state(&self, name: &str, info: &TensorInfo) -> Result<()> {
         let Shape { batch, dim, dstate, .. } = self.shape;
-        let hint = "a state is of the weights' type whatever the input type";
         match (self.weights, info.stored) {
-            (Weights::Real, Stored::F32) | (Weights::Complex, Stored::C64) => {
-                self.check_shape(name, info, &[batch, dim, dstate])
+            (Weights::Complex, Stored::C64) => self.check_shape(name, info, &[batch, dim, dstate]),
+            (Weights::Real, Stored::C64) => {
+                Err(mistyped(name, info, FLOATS.to_owned(), "A is real, and so are its states"))
             }
-            (Weights::Complex, Stored::F32) => self.check_shape(name, info, &[batch, dim, dstate, 2]),
-            (Weights::Real, _) => Err(mistyped(name, info, "F32".into(), hint)),
-            (Weights::Complex, _) => Err(mistyped(name, info, "C64 or F32".into(), hint)),
+            (weights, _) => {
+                weight_type(name, info)?;
+                let shape = [batch, dim, dstate, 2];
+                self.check_shape(name, info, &shape[..2 + weights.width()])
+            }
         }
     }
 
-    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
+    fn check_outputs<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         for tensors in self.outputs.values() {
             let Some(name) = tensors.get(TensorName::Out) else { continue };
             let info = required(file, name)?;
-            self.check_stored(file, name, stored)?;
+            real_type(name, info, self.claimed)?;
             self.check_shape(name, info, &[batch, dim, seqlen])?;
             let Some(name) = tensors.get(TensorName::LastState) else { continue };
             self.check_state(name, required(file, name)?)?;
@@ -382,26 +386,52 @@ impl Layout {
         Ok(())
     }
 
-    /// That what a kernel stores in the input type is of it.
-    fn check_stored<R>(&self, file: &TensorFile<R>, name: &str, stored: Stored) -> Result<()> {
-        let own = stored_as(self.input);
-        let widened = file.metadata().contains_key(INPUT_TYPE);
-        let info = required(file, name)?;
-        if info.stored == own || info.stored == stored || (widened && info.stored == Stored::F32) {
-            return Ok(());
+    /// Types of tensors that have another one than spec.md §3 gives them; of an input with gradients these gradients', as what is
+    /// rounded here. All of one kind are of one type.
+    fn types<R>(&self, file: &TensorFile<R>) -> Result<Types> {
+        let mut types = Types::default();
+        let mut set = |name: ComputedName, varies: bool, names: Vec<&str>| -> Result<()> {
+            let usual = if varies { self.input } else { InputType::F32 };
+            let mut first = None;
+            for tensor in names {
+                let info = required(file, tensor)?;
+                let claimed = self.claimed.filter(|_| varies);
+                let found = sequence_type(tensor, info, claimed)?;
+                if *first.get_or_insert(found) != found {
+                    let hint = "outputs of one file are of one type, and so are last states, and gradients by one input: save others apart";
+                    return Err(mistyped(
+                        tensor,
+                        info,
+                        first.map_or(String::new(), |first| stored_as(first).to_string()),
+                        hint,
+                    ));
+                }
+            }
+            first.filter(|found| *found != usual).into_iter().for_each(|found| types.set(name, found));
+            Ok(())
+        };
+        for input in GradientName::ALL {
+            let own = file.info(input.input()).map(|_| input.input());
+            let gradients = self.gradients.values().filter_map(|all| all.get(input)).map(String::as_str);
+            let gradients: Vec<&str> = gradients.collect();
+            let names = if gradients.is_empty() { own.into_iter().collect() } else { gradients };
+            set(input.into(), varies(input, self.b_operand, self.c_operand), names)?;
         }
-        let hint = "outputs are rounded on store; a widened copy needs the metadata `input_type`";
-        Err(mistyped(name, info, format!("{own}, the run's input type"), hint))
+        for output in TensorName::ALL {
+            let names = self.outputs.values().filter_map(|all| all.get(output)).map(String::as_str);
+            set(output.into(), output == TensorName::Out, names.collect())?;
+        }
+        Ok(types)
     }
 
-    /// The gradients, each of the shape and type of its input, and what they are gradients by.
-    fn check_gradients<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<()> {
+    /// The gradients, each of the shape of its input, and what they are gradients by.
+    fn check_gradients<R>(&self, file: &TensorFile<R>) -> Result<()> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
         if let Some(info) = file.info(DLAST_STATE) {
             self.check_state(DLAST_STATE, info)?;
         }
         if let Some(info) = file.info(DOUT) {
-            self.check_stored(file, DOUT, stored)?;
+            real_type(DOUT, info, self.claimed)?;
             self.check_shape(DOUT, info, &[batch, dim, seqlen])?;
         } else if !self.gradients.is_empty() {
             return Err(missing(
@@ -416,20 +446,14 @@ impl Layout {
                 return Err(RecordError::GradientOfForm { name: shown(name) });
             }
             for (gradient, name) in tensors.iter() {
-                let input = &gradient.name()[GRADIENT.len()..];
+                let input = gradient.input();
                 let (info, like) = (required(file, name)?, file.info(input));
                 let Some(like) = like else {
                     return Err(missing(file, input, "a gradient belongs to an input of the file"));
                 };
-                let complex = info.stored == Stored::C64 || like.stored == Stored::C64;
-                if !complex && varies(gradient, self.b_operand, self.c_operand) {
-                    self.check_stored(file, name, stored)?;
-                } else if ![Stored::F32, Stored::C64].contains(&info.stored) {
-                    let hint = "a gradient is of the type of its input";
-                    return Err(mistyped(name, info, format!("{} as {input}", like.stored), hint));
-                }
-                let floats = |info: &TensorInfo| info.len * if info.stored == Stored::C64 { 2 } else { 1 };
-                let same = info.shape == like.shape || info.stored != like.stored;
+                let is_pair = |info: &TensorInfo| info.stored != Stored::C64;
+                let floats = |info: &TensorInfo| info.len * if is_pair(info) { 1 } else { 2 };
+                let same = info.shape == like.shape || is_pair(info) != is_pair(like);
                 if !same || floats(info) != floats(like) {
                     return Err(misshapen(
                         name,
@@ -487,32 +511,49 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
     Ok(all)
 }
 
-/// The input type, and what its tensors are stored as.
-fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored)> {
-    let own = match u.stored {
-        Stored::F32 => InputType::F32,
-        Stored::F16 => InputType::F16,
-        Stored::Bf16 => InputType::Bf16,
-        Stored::F64 | Stored::C64 => {
-            return Err(mistyped(
-                "u",
-                u,
-                "F32, F16 or BF16".into(),
-                "a kernel reads 32 or 16 bits: record what it read",
-            ));
-        }
-    };
-    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok((own, u.stored)) };
+/// Type that the metadata claim of tensors that are stored wider than they were.
+fn claimed<R>(file: &TensorFile<R>) -> Result<Option<InputType>> {
+    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok(None) };
     let claimed = InputType::ALL.into_iter().find(|input| input.name() == text);
-    let Some(claimed) = claimed else {
-        let expected = "f32, f16 or bf16";
-        return Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected });
-    };
-    if own != claimed && own != InputType::F32 {
-        let expected = format!("{} as the metadata `input_type` claims, or F32", stored_as(claimed));
-        return Err(mistyped("u", u, expected, "the metadata may be of another run"));
+    let expected = "f32, f16 or bf16";
+    match claimed {
+        None => Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected }),
+        claimed => Ok(claimed),
     }
-    Ok((claimed, u.stored))
+}
+
+/// Type of a tensor that is real whatever A is.
+fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
+    match info.stored {
+        Stored::C64 => Err(mistyped(name, info, FLOATS.to_owned(), "it is real, whatever A is")),
+        _ => sequence_type(name, info, claimed),
+    }
+}
+
+/// Type of a tensor that varies along the sequence.
+fn sequence_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
+    let own = weight_type(name, info)?;
+    match (claimed, info.stored) {
+        (Some(claimed), Stored::F32 | Stored::C64) => Ok(claimed),
+        (Some(claimed), _) if name == "u" && own != claimed => {
+            let expected = format!("{} as the metadata `input_type` claims, or F32", stored_as(claimed));
+            Err(mistyped(name, info, expected, "the metadata may be of another run"))
+        }
+        _ => Ok(own),
+    }
+}
+
+/// Type of a weight or a state, complex or not.
+fn weight_type(name: &str, info: &TensorInfo) -> Result<InputType> {
+    match info.stored {
+        Stored::F32 | Stored::C64 => Ok(InputType::F32),
+        Stored::F16 => Ok(InputType::F16),
+        Stored::Bf16 => Ok(InputType::Bf16),
+        Stored::F64 => {
+            let hint = "a kernel has 32 or 16 bits: record what it read and wrote";
+            Err(mistyped(name, info, FLOATS.to_owned(), hint))
+        }
+    }
 }
 
 fn stored_as(input: InputType) -> Stored {
@@ -568,11 +609,11 @@ fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordErr
 }
 
 fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
-    RecordError::Dtype { name: shown(name), found: info.stored.to_string(), expected, hint }
+    RecordError::Dtype { name: info.called(name), found: info.stored.to_string(), expected, hint }
 }
 
 fn misshapen(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
-    RecordError::Shape { name: shown(name), found: shape_text(&info.shape), expected, hint }
+    RecordError::Shape { name: info.called(name), found: shape_text(&info.shape), expected, hint }
 }
 
 fn size(name: &str, what: &'static str, found: usize, expected: String, hint: &'static str) -> RecordError {

@@ -4,24 +4,30 @@
 //!
 //! Tensors `u`, `delta`, `A`, `B`, `C` and optionally `D`, `z`, `delta_bias`, `initial_state`, shaped as in spec.md §3;
 //! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
-//! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped and typed as its
+//! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped as its
 //! input (spec.md §6). Either may be left out.
-//! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output` and `state`
-//! ([`crate::problem::conventions`]), and any provenance.
+//! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output`, `state`, `direction` and
+//! `dt_limit` ([`crate::problem::conventions`]), and notes, which are not used. A key that is a statement but for a typing error, or has a
+//! name that other scans have for an argument, is an error; one that begins with `note.` never is.
+//!
+//! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` and `dfinal_states` are other names of `u`, `delta`, `delta_bias`,
+//! `initial_state`, `last_state` and `dlast_state`, in gradients' names too.
 //!
 //! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
 //!   variable one is (batch, groups, dstate, seqlen) when `A` is real, and (batch, groups, dstate, seqlen·2) or
 //!   (batch, groups, dstate, seqlen, 2) when it is complex, or C64 (batch, groups, dstate, seqlen).
-//! - `u`, `delta`, `z`, variable `B` and `C`, and outputs are of one type, the input type: F32, F16 or BF16.
-//! - A run of a 16-bit type may be stored widened to F32 when the metadata `input_type` is `f16` or `bf16`. Each
-//!   number must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs since
-//!   their rounding on store is part of what is judged. (Outputs alone may be widened too, then.)
+//! - Each tensor is F32, F16 or BF16 on its own; the input type is that of `u`. Tensors of one kind, as `out` of several forms, are
+//!   of one type.
+//! - `u`, `delta`, `z`, variable `B` and `C`, `dout` and outputs may be stored widened to F32 when the metadata `input_type` is `f16` or
+//!   `bf16`. Each number of these must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs
+//!   since their rounding on store is part of what is judged.
 //! - What is rounded to fewer bits on the way, beside inputs and outputs, may be stated as the metadata `arithmetic`, and a
 //!   scan in log space as `scan` ([`crate::problem::stages`]).
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
 mod layout;
+mod metadata;
 mod overview;
 mod values;
 
@@ -36,10 +42,12 @@ use crate::formula::Form;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::stages::StagesError;
 use crate::tensor::{Gradients, Tensors};
-use crate::tensor_file::{TensorFile, TensorFileError};
+use crate::tensor_file::{TensorFile, TensorFileError, shown};
 
-use layout::STATEMENTS;
+use layout::own_name;
 pub use layout::{Layout, OutputName};
+use metadata::is_statement;
+pub use metadata::{check_keys, elsewhere};
 pub use overview::{Overview, Strays};
 
 /// Some channels of a run.
@@ -94,6 +102,13 @@ pub enum RecordError {
          (hint: {hint})"
     )]
     Unknown { name: String, hint: String },
+    #[error("tensors `{name}` and `{other}` are the same one, expected one of them (hint: leave one out)")]
+    Twice { name: String, other: String },
+    #[error(
+        "metadata `{key}` is no statement of a recorded run's, expected one of {known}, or a note (hint: a note would be \
+         `note.{key}`; {hint})"
+    )]
+    Key { key: String, known: String, hint: String },
     #[error("tensor `{name}` is of no known method, expected one of {} (hint: {hint})", Form::names())]
     UnknownMethod { name: String, hint: String },
     #[error("tensor `{name}` is of type {found}, expected {expected} (hint: {hint})")]
@@ -147,6 +162,9 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self> {
+        let file = file
+            .renamed(own_name)
+            .map_err(|[name, other]| RecordError::Twice { name: shown(&name), other: shown(&other) })?;
         let layout = Layout::read(&file)?;
         Ok(Recording { file: Arc::new(file), layout, positions_at_once: None })
     }
@@ -174,7 +192,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// What the file says of itself, besides how it is to be read.
     pub fn provenance(&self) -> BTreeMap<String, String> {
         let mut provenance = self.file.metadata().clone();
-        provenance.retain(|key, _| !STATEMENTS.contains(&key.as_str()));
+        provenance.retain(|key, _| !is_statement(key));
         provenance
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use super::Recording;
-use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::conventions::{INITIAL_STATE, Types};
 use crate::problem::fingerprint::Fingerprint;
 use crate::problem::recorded::Result;
 use crate::problem::stretch::Inputs;
@@ -31,7 +31,7 @@ pub struct Overview {
     pub steps_are_negative: bool,
     /// Whether there are several A, and none but with a positive real part.
     pub a_is_positive: bool,
-    /// The 16-bit type that every input and output is of although they are recorded in f32.
+    /// The 16-bit type that every input and output is of although they are recorded in f32, or every output beside inputs of 16 bits.
     pub narrow: Option<InputType>,
 }
 
@@ -90,7 +90,10 @@ impl<R: Read + Seek + Send> Recording<R> {
         let mut hash = Fingerprint::new(self.outline(), operands, layout.delta_softplus, layout.conventions);
         let (mut negative, mut positive) = (All::default(), All::default());
         let mut narrow = Narrow { left: vec![InputType::Bf16, InputType::F16], informative: 0 };
-        narrow.left.retain(|_| layout.input == InputType::F32);
+        // Of narrow inputs the outputs alone may have been widened.
+        let (_, _, of_out) = self.outline().layout(TensorName::Out);
+        let of_inputs = layout.input == InputType::F32 && layout.conventions.types == Types::default();
+        narrow.left.retain(|_| of_inputs || layout.input != InputType::F32 && of_out == InputType::F32);
         let bias = self.optional("delta_bias", |name| self.input(name, 0..dim))?;
         for name in ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", INITIAL_STATE] {
             let len = self.optional(name, |name| Ok(self.len(name)))?;
@@ -105,7 +108,7 @@ impl<R: Read + Seek + Send> Recording<R> {
                 let start = range.start;
                 let values = self.input(name, range)?;
                 hash.values(&values);
-                if is_input {
+                if is_input && of_inputs {
                     narrow.add(&values);
                 }
                 match name {

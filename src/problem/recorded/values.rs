@@ -9,7 +9,7 @@ use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recordin
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Held, InputType, Operand, OutputGradients, Problem, Shape};
+use crate::problem::{Conventions, Held, InputType, Operand, OutputGradients, Problem, Shape};
 use crate::tensor::{Gradients, Named, TensorName};
 use crate::tensor_file::{Stored, shape_text, shown};
 
@@ -252,14 +252,17 @@ impl<R: Read + Seek + Send> Recording<R> {
         let values = self.floats(name, range)?;
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
             let index = self.index(name, start + at);
-            return Err(RecordError::NotFinite { name: shown(name), index, value: values[at] });
+            return Err(RecordError::NotFinite { name: self.called(name), index, value: values[at] });
         }
         let is_weight = match name {
             "B" => self.layout.b_operand == Operand::Constant,
             "C" => self.layout.c_operand == Operand::Constant,
             name => ["A", "D", "delta_bias", INITIAL_STATE, DLAST_STATE].contains(&name),
         };
-        self.check_rounded(name, start, &values, if is_weight { InputType::F32 } else { self.layout.input })?;
+        // What is not widened is of its type already.
+        let is_wide = self.file.info(name).is_some_and(|info| info.stored.size() >= 4);
+        let claimed = self.layout.claimed.filter(|_| is_wide && !is_weight);
+        self.check_rounded(name, start, &values, claimed.unwrap_or(InputType::F32))?;
         Ok(values)
     }
 
@@ -284,12 +287,16 @@ impl<R: Read + Seek + Send> Recording<R> {
         let Some(at) = values.iter().position(odd) else { return Ok(()) };
         let value = values[at];
         Err(RecordError::NotRounded {
-            name: shown(name),
+            name: self.called(name),
             index: self.index(name, start + at),
             value,
             rounded: kind.round(value),
             input: kind,
         })
+    }
+
+    fn called(&self, name: &str) -> String {
+        self.file.info(name).map_or_else(|| shown(name), |info| info.called(name))
     }
 
     /// A position among a tensor's floats as an index into the tensor.
@@ -320,8 +327,8 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
 
     fn outline(&self) -> Outline {
         let layout = &self.layout;
-        let direction = layout.conventions.direction;
-        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction }
+        let Conventions { direction, types, .. } = layout.conventions;
+        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction, types }
     }
 
     fn stretch(&self, (batch, channel): (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>> {

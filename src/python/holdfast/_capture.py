@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _holdfast
-from ._arrays import Host, origin, to_host, widened
+from ._arrays import Host, origin, to_host
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
 from ._layout import OF_HEADS, known_layout
@@ -27,14 +27,14 @@ from ._recorded import known_method, known_number, metadata_of, prepared, size_o
 __tracebackhide__ = True
 
 #: The arguments of a scan, as `record` has them.
-_ARGUMENTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus", "initial_state")
+_ARGUMENTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus", "initial_state", "dt_limit")
+#: Those of them that are no arrays.
+_WORDS = ("delta_softplus", "dt_limit")
 
 _TRANSFORMERS = {"hidden_states": "u", "dt": "delta"}
 _SSD = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_softplus", "initial_states": "initial_state"}
 _OF_HEADS = {**_SSD, **_TRANSFORMERS}
 _UPDATE = {**_OF_HEADS, "state": "initial_state"}
-
-_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
 
 #: Functions that are scans: the module that has them, or the package whose modules each have their own; what their arguments are
 #: called there, and their layout. Every module that has imported such a function has it under the same name.
@@ -80,19 +80,6 @@ def _owners(where: str, name: str) -> Iterator[tuple[str, Any]]:
         if found is not None and (module_name + ".").startswith(where + ".") and id(found) not in seen:
             seen.add(id(found))
             yield f"{module_name}.{name}", found
-
-
-def _clamps_nothing(limits: Any, given: Mapping[str, Any]) -> bool:
-    """Whether every step of Mamba-2 is well within its limits: then a scan without them is the same."""
-    import numpy
-
-    low, high = (float(limit) for limit in limits)
-    step = widened(to_host("delta", given["delta"])).array.astype("f8")
-    if given.get("delta_bias") is not None:
-        step = step + widened(to_host("delta_bias", given["delta_bias"])).array
-    step = numpy.logaddexp(0, step) if given.get("delta_softplus") else step
-    # Within the rounding of a step in bf16.
-    return bool((step > low * 1.01).all() and (step < high * 0.99).all())
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -223,7 +210,7 @@ class Capture:
             if held > self._left:
                 self._skip(self._too_large("a call", held))
                 return None
-            kept = {name: value if name == "delta_softplus" else copied(name, value) for name, value in given.items()}
+            kept = {name: value if name in _WORDS else copied(name, value) for name, value in given.items()}
         except Exception as error:
             # What is recorded must not change what runs.
             self._skip(error)
@@ -244,10 +231,6 @@ class Capture:
         out, last_state = pair_of(returned)
         outputs = {"out": out, "last_state": last_state if call.state is None else call.state}
         try:
-            kept = outputs["last_state"]
-            if kept is not None and to_host("last_state", kept).stored in ("F16", "BF16"):
-                self._because("a last state of 16 bits was left out, expected one of f32 (hint: its rounding is no part of a scan's)")
-                outputs["last_state"] = None
             layer = {"layer": self._inside[-1]} if self._inside else {}
             metadata = {**origin(out), **layer, **self._metadata}
             run = {**call.given, **outputs, "method": self._method, "layout": layout}
@@ -275,7 +258,7 @@ class Capture:
         """Writes a run to the next file, or in the place of the one `before`; None where it would be too large."""
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
-        made, stated = prepared(run, metadata, widens_weights=True)
+        made, stated = prepared(run, metadata)
         size = size_of(made, stated)
         if before is not None:
             path = before.path
@@ -310,15 +293,6 @@ class Capture:
                 if run["layout"] == "blhp":
                     # A head's is the sum of its channels', and a recording has channels.
                     grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
-                is_wide = to_host("out", run["out"]).stored == "F32"
-                narrow = [name for name in _ARGUMENTS if name in grads and grads[name].stored in ("F16", "BF16")]
-                narrow = [name for name in narrow if is_wide or name in _WEIGHTS]
-                if narrow:
-                    self._because(
-                        f"the gradients of {', '.join(narrow)} have 16 bits and were left out, expected f32 as out, or as the weights of "
-                        "a run (hint: their rounding is no part of a backward pass's)"
-                    )
-                    grads = {name: one for name, one in grads.items() if name not in narrow}
                 if not grads:
                     return
                 dout = found.get("dout") or zero(run["out"])
@@ -358,8 +332,6 @@ class Capture:
             named = {names.get(name, name): value for name, value in found.items()}
             for name, value in found.items():
                 is_recorded = names.get(name, name) in _ARGUMENTS or name in _HARMLESS
-                if name == "dt_limit" and is_known and _clamps_nothing(value, named):
-                    continue
                 if is_known and not is_recorded and not _is_default(value, defaults.get(name)):
                     raise ValueError(
                         f"argument `{name}` of {getattr(fn, '__name__', 'the scan')} is given, expected its default "
@@ -444,9 +416,8 @@ def capture(
     metadata: more of what a recording states, for instance arithmetic="gate=bf16"
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
-    its reason: so is one of a known scan with arguments that no recording has, as seq_idx, or a dt_limit that may have changed a
-    step. At the end of the block the reasons are a warning, and so is that nothing was recorded. What is recorded of Mamba-2 has
-    a channel for each of a head's, and inputs in 16 bits are widened where the output is in f32.
+    its reason: so is one of a known scan with arguments that no recording has, as seq_idx. At the end of the block the reasons are
+    a warning, and so is that nothing was recorded. What is recorded of Mamba-2 has a channel for each of a head's.
 
     For its gradients a call is given views of its inputs, its caller gets copies of what it returns, and all of them stay in
     memory as long as PyTorch has the graph. Where an input is used elsewhere as well, its gradients may be added up in another

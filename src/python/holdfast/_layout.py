@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._arrays import Host, to_host, widened
+from ._arrays import Host, to_host
 from ._names import meant
 
 if TYPE_CHECKING:
@@ -27,19 +27,15 @@ LAYOUTS = ("bdl", "bld", "blhp", "step")
 _SEQUENCES = ("u", "delta", "z")
 #: What layout="blhp" has for each head, and not for each of its channels.
 OF_HEADS = ("A", "delta", "D", "delta_bias")
-#: Parameters, which models in 16 bits have in 16 bits.
-_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
 
 
 class Tensor(NamedTuple):
-    """A tensor of a run: `shape` is what the run has, in which the array's numbers stand in their own order; `was` is how they
-    were stored before they were widened."""
+    """A tensor of a run: `shape` is what the run has, in which the array's numbers stand in their own order."""
 
     name: str
     stored: str
     shape: list[int]
     array: numpy.ndarray[Any, Any]
-    was: str
 
 
 def known_layout(layout: Any) -> str:
@@ -167,29 +163,14 @@ def laid_out(array: numpy.ndarray[Any, Any], layout: str, u: tuple[int, ...], is
     return split[..., 0] if layout == "step" else split.transpose(0, split.ndim - 1, *range(1, split.ndim - 1))
 
 
-def widened_of(made: Sequence[Tensor]) -> dict[str, str]:
-    """Which tensors of a run had another type, as its metadata say it."""
-    names = [f"{tensor.name} from {tensor.was}" for tensor in made if tensor.was != tensor.stored]
-    return {"widened": ", ".join(names)} if names else {}
-
-
-def tensors(
-    layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any], widens_weights: bool = False
-) -> list[Tensor]:
-    """The tensors of a run. What is None is left out. Inputs of 16 bits are widened where the outputs are in f32: a run has one
-    type, and nothing is lost; and weights of 16 bits are if this is asked for.
+def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Tensor]:
+    """The tensors of a run. What is None is left out.
 
     Raises ValueError for what is no array, and where a layout's dimensions are not those that it has. All else is for the
     reader of recorded runs to say.
     """
     layout = known_layout(layout)
     hosts = {name: to_host(name, array) for name, array in {**inputs, **outputs}.items() if array is not None}
-    stored = {name: host.stored for name, host in hosts.items()}
-    given = {stored[name] for name in hosts if _role(name) == "out"}
-    of_run = (*_SEQUENCES, "B", "C") if given == {"F32"} else ()
-    for name in (*of_run, *(_WEIGHTS if widens_weights else ())):
-        if name in hosts:
-            hosts[name] = widened(hosts[name])
     u, a = hosts.get("u"), hosts.get("A")
     p, sizes = 1, (0, 0, 0)
     if layout == "blhp" and u is not None and "B" in hosts:
@@ -230,5 +211,5 @@ def tensors(
         shape = list(host.array.shape)
         if layout in ("blhp", "step") and merged is not None:
             shape = _merged(shape, merged)
-        made.append(Tensor(name, host.stored, shape, host.array, stored[name]))
+        made.append(Tensor(name, host.stored, shape, host.array))
     return made

@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+from . import _holdfast
+
 __tracebackhide__ = True
 
 _P = ParamSpec("_P")
@@ -20,8 +22,10 @@ ALIASES = {
     "dt": "delta",
     "dt_bias": "delta_bias",
     "dt_softplus": "delta_softplus",
+    "time_step_limit": "dt_limit",
     "gate": "z",
     "initial_states": "initial_state",
+    "final_states": "last_state",
     "y": "out",
 }
 
@@ -173,7 +177,8 @@ def _wrong(fn: Callable[..., Any], signature: Any, args: tuple[Any, ...], kwargs
     for name in kwargs:
         if name not in names and len(names) == len(own):
             like = near(name, [*names, *(other for other, ours in ALIASES.items() if ours in names)])
-            hint = f"{ALIASES.get(like, like)}, perhaps" if like else about
+            instead = _holdfast.elsewhere(name) if "u" in names else None
+            hint = instead or (f"{ALIASES.get(like, like)}, perhaps" if like else about)
             return TypeError(f"{fn.__qualname__} has no argument `{name}`, expected some of {', '.join(names)} (hint: {hint})")
     if args and isinstance(args[0], Mapping) and "u" in names:
         return TypeError(

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _holdfast
 from ._arrays import Host, convert, input_type as known_input, like, origin, widened
-from ._layout import Tensor, known_layout, laid_out, tensors, widened_of
+from ._layout import Tensor, known_layout, laid_out, tensors
 from ._names import arithmetic_of, called, diagnosis_of, known_kind, meant, near, path_of, spellings
 from ._report import Report
 from ._words import of_error
@@ -18,7 +18,7 @@ __tracebackhide__ = True
 
 _BACKENDS = ("auto", "cuda", "cpu")
 #: Arguments that are metadata of a recording, word for word.
-_STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "state", "direction")
+_STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "state", "direction", "dt_limit")
 
 
 #: The inputs of a scan. Each has a gradient.
@@ -140,6 +140,10 @@ def _gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, 
 def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str, str]:
     """What a run states of itself, as texts."""
     stated = {key: _stated(key, value) for key, value in statements.items() if value is not None}
+    try:
+        _holdfast.known_metadata(list(stated))
+    except ValueError as error:
+        raise ValueError(of_error(str(error))) from None
     if stated.get("arithmetic") == "f32":
         del stated["arithmetic"]
     # A text is true as well, "false" among them.
@@ -153,13 +157,24 @@ def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str
 _OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "grads", "dout", "channels", "backend", "diagnosis")
 
 
+def _limit(value: Any) -> str:
+    """The text of two limits of a step. Raises ValueError for what is none."""
+    try:
+        low, high = (float(limit) for limit in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"dt_limit is {value!r}, expected a tuple of two numbers (hint: dt_limit=(0.001, 0.1))") from None
+    return f"{low!r} {high!r}"
+
+
 def _stated(key: str, value: Any) -> str:
     """The text of a statement, or of other metadata."""
     if key == "arithmetic":
         return arithmetic_of(value)
     if key == "input_type":
         return known_input(value)
-    like = None if key in _STATEMENTS else near(key, (*_INPUTS, *_STATEMENTS, *_OTHERS), 0.85)
+    if key in ("dt_limit", "time_step_limit") and not isinstance(value, str):
+        return _limit(value)
+    like = None if key in _STATEMENTS else near(key, (*_INPUTS, *_OTHERS), 0.85)
     if like is not None or not isinstance(value, (str, int, float)):
         raise ValueError(
             f"metadata has `{key}`, expected texts under names of their own (hint: {like or 'str(…)'}, perhaps)"
@@ -206,6 +221,7 @@ def check(
     complex_output: str | None = None,
     state: str | None = None,
     direction: str | None = None,
+    dt_limit: tuple[float, float] | None = None,
     name: str = "arrays",
     channels: int | None = None,
     seed: int = 1,
@@ -218,12 +234,13 @@ def check(
     device. They are read where they lie, and must not change meanwhile. Other threads run, and Ctrl-C works.
 
     Shapes, for layout="bdl" (Mamba's own order):
-        u, delta, z, out: (batch, dim, seqlen), of one type: f32, f16 or bf16
-        A: (dim, dstate), f32 or complex64
-        B, C: constant (dim, dstate) as A, or (batch, dstate, seqlen) or (batch, groups, dstate, seqlen) as u; complex ones as
+        u, delta, z, out: (batch, dim, seqlen)
+        A: (dim, dstate), real or complex64
+        B, C: constant (dim, dstate) as A, or (batch, dstate, seqlen) or (batch, groups, dstate, seqlen); complex ones as
             complex64, or with re and im in a last dimension of 2, or alternating along the sequence
-        D, delta_bias: (dim), f32
-        last_state, initial_state: (batch, dim, dstate), as A
+        D, delta_bias: (dim)
+        last_state, initial_state: (batch, dim, dstate), real or complex as A
+    Each is f32, f16 or bf16 on its own, and is judged as such.
     layout="bld" has (batch, seqlen, dim), and B and C as (batch, seqlen[, groups], dstate). layout="blhp" is Mamba-2's: u, z and
     out (batch, seqlen, heads, p), delta (batch, seqlen, heads), A, D and delta_bias (heads), states (batch, heads, p, dstate).
     layout="step" is one update of a state: u, delta, z and out (batch, dim), B and C (batch[, groups], dstate), the states
@@ -237,6 +254,7 @@ def check(
     delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
     arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
         recorded runs lists them; types may be a framework's own, as torch.bfloat16
+    dt_limit: the low and the high limit to which each step is clamped after bias and softplus, as (0.001, 0.1)
     channels: how many channels to judge, for a quick look; None for all
     backend: "cpu", "cuda" or "auto"
     diagnosis: seconds that it is looked for why an output fails, which can take far longer than the verdicts; "thorough" for as
@@ -270,7 +288,7 @@ def _call_of(given: Mapping[str, Any]) -> str:
     for name, value in given.items():
         usual = {"method": "zoh", "delta_softplus": False, "layout": "bdl", "arithmetic": "f32", "name": "arrays"}
         usual |= {"seed": 1, "backend": "cpu", "diagnosis": 10}
-        is_written = isinstance(value, (str, int, float)) and not hasattr(value, "dtype")
+        is_written = name == "dt_limit" or isinstance(value, (str, int, float)) and not hasattr(value, "dtype")
         if name in _INPUTS[:5] or value is None or name != "method" and is_written and value == usual.get(name):
             continue
         words.append(f"{name}={_written(value) if is_written else name}")
@@ -299,7 +317,6 @@ def judge(
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
     made = tensors(layout, inputs, outputs)
-    metadata = {**metadata, **widened_of(made)}
     try:
         return Report(
             _holdfast.check(
@@ -353,13 +370,12 @@ def record(
     write(path, made, stated, layout)
 
 
-def prepared(
-    given: Mapping[str, Any], metadata: Mapping[str, Any], widens_weights: bool = False
-) -> tuple[list[Tensor], dict[str, str]]:
+def prepared(given: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[list[Tensor], dict[str, str]]:
     """The tensors and metadata of the file that `record` writes for these arguments."""
-    made = tensors(given["layout"], inputs_of(given), computed_of(given), widens_weights)
-    stated = metadata_of(given.get("delta_softplus", False), metadata)
-    return made, {**origin_of(given), **widened_of(made), **stated}
+    made = tensors(given["layout"], inputs_of(given), computed_of(given))
+    limit = {} if given.get("dt_limit") is None else {"dt_limit": given["dt_limit"]}
+    stated = metadata_of(given.get("delta_softplus", False), {**limit, **metadata})
+    return made, {**origin_of(given), **stated}
 
 
 def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
@@ -449,7 +465,7 @@ def scan(
     first = made[0]
     # What is read as a run has an output. This one is a single number, and nobody looks at it.
     blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
-    made.append(Tensor("out.zoh", first.stored, first.shape, blank, first.stored))
+    made.append(Tensor("out.zoh", first.stored, first.shape, blank))
     try:
         outputs = _holdfast.scan(run_of(made), metadata_of(delta_softplus, {}), method)
     except ValueError as error:

@@ -190,6 +190,7 @@ def gradients(
     dout: Any,
     dlast_state: Any = None,
     initial_state: Any = None,
+    dt_limit: tuple[float, float] | None = None,
 ) -> Gradients:
     """The gradients of a loss by the inputs of a selective scan, certified as `discretize`'s values are: what a backward pass
     must return. 50,000 to 350,000 states times positions a second and core.
@@ -198,6 +199,7 @@ def gradients(
 
     dout: ∂L/∂out, of u's shape and type
     dlast_state: ∂L/∂last_state, (batch, dim, dstate) as A; None where the loss does not see the last state
+    dt_limit: what each step is clamped to, as `check` has it
 
     Raises ValueError for arrays that are no run's, numbers that are not finite, a pole of the method, and what cannot be
     certified.
@@ -221,7 +223,7 @@ def gradients(
     given = {f"out.{method}": hosts["dout"], f"last_state.{method}": hosts.get("dlast_state")}
     try:
         made = tensors("bdl", inputs, {name: host for name, host in given.items() if host is not None})
-        found, certificate = _holdfast.gradients(run_of(made), metadata_of(delta_softplus, {}), method)
+        found, certificate = _holdfast.gradients(run_of(made), metadata_of(delta_softplus, {"dt_limit": dt_limit}), method)
     except ValueError as error:
         text = str(explained(error, "bdl"))
         for name, meant in ((f"out.{method}", "dout"), (f"last_state.{method}", "dlast_state")):

@@ -59,6 +59,8 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(waiting::forked, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::judge, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::record, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded::known_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded::elsewhere, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::scan, module)?)?;
     module.add_function(wrap_pyfunction!(bench::shapes, module)?)?;
     module.add_function(wrap_pyfunction!(problems::problems, module)?)?;

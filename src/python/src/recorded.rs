@@ -12,7 +12,7 @@ use holdfast::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::leftovers::scratch;
 use holdfast::method::Method;
 use holdfast::problem::Problem;
-use holdfast::problem::recorded::{RecordError, RecordedRun, Recording};
+use holdfast::problem::recorded::{RecordError, RecordedRun, Recording, check_keys};
 use holdfast::tensor::TensorName;
 use holdfast::tensor_file::TensorFile;
 use numpy::{PyArray1, PyUntypedArray};
@@ -81,6 +81,18 @@ pub fn judge(
         Err(reason) if reason.is_missing() => Err(PyRuntimeError::new_err(reason.to_string())),
         Err(reason) => Err(value_error(reason)),
     }
+}
+
+/// Raises `ValueError` where a key of metadata is none of a recording's, and stands for something.
+#[pyfunction]
+pub fn known_metadata(keys: Vec<String>) -> PyResult<()> {
+    check_keys(keys.iter().map(String::as_str)).map_err(value_error)
+}
+
+/// Advice for an argument of other people's scans, if a recording has something in its place.
+#[pyfunction]
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    holdfast::problem::recorded::elsewhere(name)
 }
 
 /// Saves the arrays as the file that they are judged as. It appears whole or not at all.

@@ -15,6 +15,7 @@ use crate::truth::certify::{Settled, settle};
 use crate::truth::dense::expm;
 use crate::truth::dense::floor::{self, BoundedMatrix};
 use crate::truth::dense::routes::{Given, attempt};
+use crate::truth::limit::{may_be_rational, rational_step};
 use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::big::Big;
 use crate::truth::number::scalar::{Entry, Real};
@@ -43,9 +44,9 @@ pub struct Rescue<'p> {
 }
 
 impl<'p> Rescue<'p> {
-    /// None with softplus, whose Δ is known to 237 bits only.
+    /// None with softplus, whose Δ is known to 237 bits only, but for one that is clamped.
     pub fn new(problem: &'p Problem, form: Form, channel: (usize, usize)) -> Option<Self> {
-        (!problem.delta_softplus).then(|| Rescue {
+        may_be_rational(problem).then(|| Rescue {
             problem,
             form,
             channel,
@@ -117,12 +118,11 @@ impl<'p> Rescue<'p> {
         };
         let a = DMatrix::from_element(1, 1, weight(&p.a, p.weight_index(d, n)));
         let one = DMatrix::from_element(1, 1, T::one());
-        let bias = p.delta_bias.as_ref().map_or(T::Part::zero(), |b| exact(b[d]));
         let u = |l: usize| exact(p.u[p.sequence_index(batch, d, l)]);
         let b_at = |l: usize| weight(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
         // Ā and the forcing at each position, by both routes.
         let step = |l: usize| {
-            let delta = exact(p.delta[p.sequence_index(batch, d, l)]) + bias.clone();
+            let delta = rational_step(p, self.channel, l, exact)?;
             let given = Given::new(self.form, &a, &one, delta, 0);
             let attempt = attempt(&given, a[0].is_zero())?;
             let b = if p.reads_with_b() { T::one() } else { b_at(l) };

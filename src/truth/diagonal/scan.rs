@@ -22,6 +22,7 @@ use crate::tensor::{TensorName, Tensors};
 use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::exact::rational;
 use crate::truth::exact::scan::ExactScan;
+use crate::truth::limit::clamped;
 use crate::truth::number::ball::{self, Ball, Enclosure};
 use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::elementary::{
@@ -44,7 +45,7 @@ pub struct ScanTruth<M = Method> {
 /// States whose sums are held at a time: bounds the memory without idling a thread.
 const NODES_AT_ONCE: usize = 32;
 
-/// Δ by each route, the literal one first, from delta + delta_bias.
+/// Δ by each route, the literal one first, from delta + delta_bias; before its limits.
 pub type StepsOf<R> = fn(&Ball<R>) -> (R, Ball<R>);
 
 /// The same in each arithmetic that a scan is tried in.
@@ -286,7 +287,10 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let start = problem.sequence_index(batch, d, 0);
         let range = start..start + problem.shape.seqlen;
         let bias = problem.delta_bias.as_ref().map_or(T::Part::zero(), |b| exact(b[d]));
-        let step = |&value: &f32| steps(&Ball::exact(exact(value)).plus(&Ball::exact(bias)));
+        let step = |&value: &f32| match clamped(problem, d, value) {
+            Some(limit) => (exact(limit), Ball::exact(exact(limit))),
+            None => steps(&Ball::exact(exact(value)).plus(&Ball::exact(bias))),
+        };
         let delta = parallel::map(&problem.delta[range.clone()], &step);
         let u = problem.u[range].iter().map(|&v| exact(v)).collect();
         ChannelScan { problem, forms, at, u, delta }

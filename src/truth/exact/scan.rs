@@ -8,6 +8,7 @@ use dashu_ratio::RBig;
 use super::rational::{self, Gaussian, exact, fraction, round};
 use crate::formula::{Form, Formula, Function, Panels, Term, Transition};
 use crate::problem::Problem;
+use crate::truth::limit::{may_be_rational, rational_step};
 
 /// The exact coefficients of one element, none where they are not rational. They are wherever there is no φ-function, and
 /// elsewhere where z = 0: φₖ(0) = 1/k! (spec.md §1).
@@ -59,10 +60,10 @@ pub struct ExactScan<'p> {
 }
 
 impl<'p> ExactScan<'p> {
-    /// None where softplus makes every step irrational, or for a scan too long to hold.
+    /// None where every step is irrational, or for a scan too long to hold.
     pub fn new(problem: &'p Problem, form: Form, channel: (usize, usize)) -> Option<Self> {
         let small = problem.shape.dstate * problem.shape.seqlen <= MOST_STATES;
-        (small && !problem.delta_softplus).then(|| ExactScan {
+        (small && may_be_rational(problem)).then(|| ExactScan {
             problem,
             form,
             channel,
@@ -129,8 +130,7 @@ impl<'p> ExactScan<'p> {
     /// The state after position l, or none where it is not rational.
     fn advance(&self, n: usize, l: usize, x: Gaussian) -> Option<Gaussian> {
         let (p, (batch, d)) = (self.problem, self.channel);
-        let bias = p.delta_bias.as_ref().map_or(RBig::ZERO, |b| exact(f64::from(b[d])));
-        let delta = exact(f64::from(p.delta[p.sequence_index(batch, d, l)])) + bias;
+        let delta = rational_step(p, (batch, d), l, |x| exact(f64::from(x)))?;
         let b = if p.reads_with_b() { Gaussian::real(RBig::ONE) } else { self.b(n, l) };
         let step = step(&self.form.formula(), &delta, &self.weights(&p.a, p.weight_index(d, n)));
         let [a_bar, coefficients @ ..] = step;

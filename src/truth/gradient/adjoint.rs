@@ -11,6 +11,7 @@ use crate::parallel;
 use crate::problem::{Operand, OutputGradients, Problem};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::Named;
+use crate::truth::limit::clamped;
 
 /// Every gradient's values, part by part, in the layout of its input.
 pub type Sums<R> = Named<Vec<R>, GradientName>;
@@ -76,11 +77,15 @@ impl Scan<'_> {
         let (u, dout) = (row(&p.u), row(&self.given.dout));
         let bias = optional(&p.delta_bias).unwrap_or_else(V::Real::zero);
         // Δ and its derivative by delta.
-        let step_of = |raw: &V::Real| {
-            let raw = raw.plus(&bias);
-            if p.delta_softplus { (rules.softplus)(&raw) } else { [raw, V::Real::one()] }
+        let step_of = |&delta: &f32| {
+            let raw = real(delta).plus(&bias);
+            match clamped(p, d, delta) {
+                Some(limit) => [real(limit), V::Real::zero()],
+                None if p.delta_softplus => (rules.softplus)(&raw),
+                None => [raw, V::Real::one()],
+            }
         };
-        let deltas: Vec<[V::Real; 2]> = row(&p.delta).iter().map(step_of).collect();
+        let deltas: Vec<[V::Real; 2]> = p.delta[start..start + len].iter().map(step_of).collect();
         let gates: Option<Vec<[V::Real; 2]>> =
             p.z.as_ref().map(|z| row(z).iter().map(|z| (rules.gate)(z)).collect());
         // The gradient of y + D·u.

@@ -45,6 +45,7 @@ use self::rules::{LITERAL_LOSS, ROUTES, Rules, literal_loss};
 use super::TruthError;
 use super::certify::{Certificate, Doubt, settle};
 use super::diagonal::coefficient::{check_exponent, check_tensor, validate};
+use super::limit::clamped;
 use super::number::ball::Ball;
 use super::number::elementary::Exponent;
 use super::number::scalar::{Entry, Real};
@@ -210,7 +211,7 @@ impl Scan<'_> {
     fn check_steps<T: Exponent<Part = Wide>>(&self) -> Result<bool> {
         let p = self.problem;
         let has_phis = self.form.formula().phis() > 0;
-        let poles = self.form.formula().pole().filter(|_| !p.delta_softplus);
+        let poles = self.form.formula().pole();
         let of_channel = |(batch, d): (usize, usize)| {
             let mut stands_in = false;
             let bias = p.delta_bias.as_ref().map_or(0.0, |bias| bias[d]);
@@ -220,13 +221,18 @@ impl Scan<'_> {
                     let raw = raw.to_nearest_f64();
                     Wide::from(raw.max(0.0) + libm::log1p(libm::exp(-raw.abs())))
                 };
-                let delta = if p.delta_softplus { soft() } else { raw };
+                let clamped = clamped(p, d, p.delta[p.sequence_index(batch, d, l)]);
+                let (delta, poles) = match clamped {
+                    Some(limit) => (Wide::from(limit), poles.as_slice()),
+                    None if p.delta_softplus => (soft(), &[][..]),
+                    None => (raw, poles.as_slice()),
+                };
                 for n in 0..p.shape.dstate {
                     let at = p.weight_index(d, n);
                     let a = T::entry_from_parts(Wide::from(p.a[at]), Wide::from(p.a[at + T::WIDTH - 1]));
                     let place = || format!("batch {batch}, channel {d}, state {n}, position {l}");
                     let z = a.scale(delta);
-                    check_exponent(z, poles.as_slice(), place)?;
+                    check_exponent(z, poles, place)?;
                     stands_in |= has_phis && literal_loss(&z) > LITERAL_LOSS;
                 }
             }

@@ -76,7 +76,7 @@ use self::total::{Finish, Total};
 use super::Bounds;
 use crate::formula::ReadsNow;
 use crate::parallel;
-use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape};
+use crate::problem::{Operand, OutputGradients, Problem, Shape};
 use crate::promise::Contract;
 use crate::tensor::{GradientName, Named};
 
@@ -217,20 +217,21 @@ impl Sums {
         let positions = (batch * seqlen) as f64;
         for (name, totals) in self.totals {
             let operand = |operand| match operand {
-                Operand::Constant => (positions * directions, InputType::F32, weight),
-                Operand::Variable => ((dim / groups) as f64 * directions, problem.input, weight),
+                Operand::Constant => (positions * directions, weight),
+                Operand::Variable => ((dim / groups) as f64 * directions, weight),
             };
-            let (additions, element, width) = match name {
+            let (additions, width) = match name {
                 A => operand(Operand::Constant),
                 B => operand(problem.b_operand),
                 C => operand(problem.c_operand),
                 // A position's states are summed first.
-                DeltaBias => (positions + (dstate * weight) as f64 * directions, InputType::F32, 1),
+                DeltaBias => (positions + (dstate * weight) as f64 * directions, 1),
                 D | GradientName::U | GradientName::Delta | GradientName::Z | GradientName::InitialState => {
-                    (positions, InputType::F32, 1)
+                    (positions, 1)
                 }
             };
-            let finish = Finish { arithmetic: contract.arithmetic, additions, repeats, element, width };
+            let (arithmetic, element) = (contract.arithmetic, problem.stored(name));
+            let finish = Finish { arithmetic, additions, repeats, element, width };
             each(name, 0, bounds_of(&totals, &finish));
         }
     }
@@ -244,22 +245,22 @@ fn rows(
 ) {
     use GradientName::{Delta, InitialState, U, Z};
     let weight = problem.weights.width();
-    let finish = |element, width| Finish {
+    let finish = |name: GradientName, width| Finish {
         arithmetic: contract.arithmetic,
         additions: 0.0,
         repeats: shares.repeats,
-        element,
+        element: problem.stored(name),
         width,
     };
-    let (start, stored) = (problem.sequence_index(at.0, at.1, 0), finish(problem.input, 1));
-    each(U, start, bounds_of(&shares.u, &stored));
-    each(Delta, start, bounds_of(&shares.delta, &stored));
-    if let Some(z) = &shares.z {
-        each(Z, start, bounds_of(z, &stored));
+    let start = problem.sequence_index(at.0, at.1, 0);
+    for (name, totals) in [(U, Some(&shares.u)), (Delta, Some(&shares.delta)), (Z, shares.z.as_ref())] {
+        if let Some(totals) = totals {
+            each(name, start, bounds_of(totals, &finish(name, 1)));
+        }
     }
     if problem.initial_state.is_some() {
         let start = problem.state_index(at, 0) / weight;
-        each(InitialState, start, bounds_of(&shares.initial, &finish(InputType::F32, weight)));
+        each(InitialState, start, bounds_of(&shares.initial, &finish(InitialState, weight)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::total::Total;
-use crate::judge::budget::{silu, step_size};
+use crate::judge::budget::{limit_slope, silu, step_size};
 use crate::promise::allowance::Arithmetic;
 
 /// One position.
@@ -52,6 +52,8 @@ impl<'a> Readout<'a> {
                 false => (1.0, 0.0),
                 true => slope(f64::from(problem.delta[index]), bias, arithmetic),
             };
+            let (within, either) = limit_slope(problem, at, l, arithmetic);
+            let slope = (slope.0 * within, slope.1 * within.max(either) + slope.0 * either);
             Position {
                 delta: step_size(problem, at, l, arithmetic),
                 slope,
@@ -84,7 +86,7 @@ impl<'a> Readout<'a> {
             }
             du[l] = du[l].summed(additions, u);
             ddelta[l] = ddelta[l].summed(additions, u);
-            if problem.delta_softplus {
+            if problem.delta_softplus || !problem.conventions.limit.is_none() {
                 ddelta[l] = ddelta[l].times(step.slope.0, step.slope.1, 1.0, arithmetic);
             }
             // Where two directions are averaged they are added first.

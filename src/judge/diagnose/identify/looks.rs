@@ -122,6 +122,6 @@ impl Look {
 
     /// What rounding an output to the storage type may take.
     pub fn rounding(case: &Case, value: f64) -> f64 {
-        Format::for_input(case.problem.input).rounding_error(value.abs())
+        Format::for_input(case.problem.stored(TensorName::Out)).rounding_error(value.abs())
     }
 }

@@ -56,7 +56,9 @@ impl Channel<'_> {
                 SoftplusSlope::Softplus => softplus(biased),
             }
         };
-        let step = |raw: f64| if problem.delta_softplus { softplus(raw + bias) } else { raw + bias };
+        let limit = problem.conventions.limit;
+        let unlimited = |raw: f64| if problem.delta_softplus { softplus(raw + bias) } else { raw + bias };
+        let step = |raw: f64| limit.of(unlimited(raw));
         let u = self.inputs(Source::U, len);
         let z = self.inputs(Source::Z, len);
         let has_gate = problem.z.is_some();
@@ -84,6 +86,7 @@ impl Channel<'_> {
             };
             slope.iter_mut().zip(&row.raw).for_each(|(slope, raw)| *slope = of(*slope, raw + bias));
         }
+        slope.iter_mut().zip(&row.raw).for_each(|(slope, raw)| *slope *= limit.slope(unlimited(*raw)));
         row.slope = slope;
         let u_sites = [Site::UInStates, Site::UInShare, Site::UInB];
         row.u_at = u_sites.map(|site| self.row_at(site, Source::U, &row, row.u.clone()));
@@ -147,15 +150,16 @@ impl Channel<'_> {
     /// Δ as another step size has it.
     pub(super) fn resized(&self, size: StepSize, row: &Row) -> Vec<f64> {
         let has_softplus = self.problem.delta_softplus;
-        let step = |x: f64| if has_softplus { softplus(x) } else { x };
+        let limit = self.problem.conventions.limit;
+        let step = |x: f64| limit.of(if has_softplus { softplus(x) } else { x });
         let len = row.raw.len();
         let of_raw = |of: &dyn Fn(f64) -> f64| row.raw.iter().map(|&raw| of(raw)).collect();
         match size {
             StepSize::WithoutBias => of_raw(&step),
-            StepSize::WithoutSoftplus => of_raw(&|raw| raw + row.bias),
-            StepSize::Raw => of_raw(&|raw| raw),
+            StepSize::WithoutSoftplus => of_raw(&|raw| limit.of(raw + row.bias)),
+            StepSize::Raw => of_raw(&|raw| limit.of(raw)),
             StepSize::PlainAbove(from) => of_raw(&|raw| {
-                if raw + row.bias > f64::from(from) { raw + row.bias } else { step(raw + row.bias) }
+                if raw + row.bias > f64::from(from) { limit.of(raw + row.bias) } else { step(raw + row.bias) }
             }),
             StepSize::At(offset) => {
                 let at = |l: usize| l.checked_add_signed(offset).and_then(|l| row.step.get(l).copied());

@@ -1,0 +1,94 @@
+//! Metadata of a recorded run by their keys: statements, names that the field has for what a recording says otherwise, and notes,
+//! which are not used.
+
+use super::{RecordError, Result};
+use crate::named::mistyped;
+use crate::problem::conventions::{DIRECTION, DT_LIMIT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT};
+use crate::problem::stages::SCAN;
+use crate::tensor_file::{TensorFile, shown};
+
+pub(super) const ARITHMETIC: &str = "arithmetic";
+pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
+pub(super) const INPUT_TYPE: &str = "input_type";
+
+/// Metadata that say how the tensors are to be read, and what was to be computed.
+const STATEMENTS: [&str; 10] = [
+    ARITHMETIC,
+    DELTA_SOFTPLUS,
+    INPUT_TYPE,
+    READS,
+    OUTPUT,
+    STATE,
+    DIRECTION,
+    SCAN,
+    DT_LIMIT,
+    TIME_STEP_LIMIT,
+];
+
+/// Beginning of a key that is a note's, whatever follows.
+const NOTE: &str = "note.";
+
+/// Arguments of other people's scans, and what a recording has in their place.
+const ELSEWHERE: [(&[&str], &str); 14] = [
+    (&["dt_softplus", "softplus"], "delta_softplus states it"),
+    (
+        &["chunk_size", "chunk"],
+        "scan=log-space-64 states where running sums begin anew; nothing else of chunks changes a result",
+    ),
+    (&["seq_idx", "cu_seqlens", "seqlens"], "each sequence is a recording of its own"),
+    (
+        &["return_final_states", "return_last_state", "return_varlen_states"],
+        "leave it out: last_state.METHOD is there or is not",
+    ),
+    (&["initial_states", "initial_state", "h0"], "leave it out: the tensor initial_state is there or is not"),
+    (&["state_batch_indices"], "initial_state and last_state have the order of the batch"),
+    (&["state_dtype", "states_in_fp32"], "arithmetic states it, as state=bf16"),
+    (
+        &["dtype", "itype", "wtype", "out_dtype", "out_float"],
+        "input_type states what is stored wider than it was",
+    ),
+    (&["method", "discretization", "discretization_method"], "an output's name has it, as out.foh"),
+    (&["is_complex", "complex"], "the type of A has it"),
+    (&["reverse", "reversed", "backwards"], "direction=reverse states it"),
+    (&["layout", "dt_layout"], "shapes are (batch, dim, seqlen)"),
+    (&["delta_bias", "dt_bias"], "the tensor delta_bias has it"),
+    (&["use_fast_math", "fast_math"], "no statement allows it"),
+];
+
+/// Advice for an argument of other people's scans: what a recording has in its place. None for another name.
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
+}
+
+/// That no key is a statement with a typing error, or in other words: taken for a note it would change the verdict.
+///
+/// # Errors
+/// [`RecordError::Key`], with what to do.
+pub fn check_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Result<()> {
+    for key in keys.into_iter().filter(|key| !STATEMENTS.contains(key) && !key.starts_with(NOTE)) {
+        let meant = || mistyped(key, STATEMENTS).map(|meant| format!("did you mean `{meant}`?"));
+        if let Some(hint) = elsewhere(key).map(str::to_owned).or_else(meant) {
+            let known = STATEMENTS.join(", ");
+            return Err(RecordError::Key { key: shown(key), known, hint });
+        }
+    }
+    Ok(())
+}
+
+/// Limits of Δ that are stated.
+pub(super) fn step_limit<R>(file: &TensorFile<R>) -> Result<StepLimit> {
+    let stated = |key: &'static str| file.metadata().get(key).map(|text| (key, text));
+    if let (Some(_), Some((key, text))) = (stated(DT_LIMIT), stated(TIME_STEP_LIMIT)) {
+        return Err(RecordError::Metadata { key, found: shown(text), expected: "none beside `dt_limit`" });
+    }
+    let Some((key, text)) = stated(DT_LIMIT).or_else(|| stated(TIME_STEP_LIMIT)) else {
+        return Ok(StepLimit::NONE);
+    };
+    let expected = "two numbers with 0 ≤ low ≤ high and 0 < high, as 0.001 0.1, 0 inf or [0.001, 0.1]";
+    text.parse().map_err(|_| RecordError::Metadata { key, found: shown(text), expected })
+}
+
+/// Whether it says how a run is to be read, and what was to be computed.
+pub(super) fn is_statement(key: &str) -> bool {
+    STATEMENTS.contains(&key)
+}
