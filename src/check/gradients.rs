@@ -7,12 +7,13 @@ use super::{BACKEND, Reason, Searching, TooLarge};
 use crate::case;
 use crate::formula::ReadsNow;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::lean;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
-use crate::problem::{Shape, Stages};
+use crate::problem::{Shape, Stage, Stages};
 use crate::promise::Promise;
-use crate::results::{BACKWARD, CaseResult, PairwiseMatrix, Verdict, explained};
-use crate::tensor::Gradients;
+use crate::results::{BACKWARD, CaseResult, Diagnosis, PairwiseMatrix, Verdict, explained};
+use crate::tensor::{GradientName, Gradients};
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
@@ -52,8 +53,8 @@ pub fn check<R: Read + Seek + Send>(
         let place = Place { id: format!("{}/{name}{BACKWARD}", place.regime), ..place.clone() };
         let form = name.form;
         let known = match ReadsNow::try_from(form) {
-            Ok(_) if stages != Stages::NONE => {
-                Err("gradients are judged in f32 alone, and another arithmetic is stated".to_owned())
+            Ok(_) if !stages.holds_for_gradients() => {
+                Err(format!("gradients are judged in f32, or with y=bf16 or y=f16, and {stages} is stated"))
             }
             known => known.map_err(|error| error.to_string()),
         };
@@ -100,12 +101,27 @@ pub fn explain<R: Read + Seek + Send>(
         let Ok(form) = ReadsNow::try_from(name.form) else { continue };
         let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
         searching.case(case, &mut |case, work| {
-            let failing = explained::failing_gradients(case);
+            let mut failing = explained::failing_gradients(case);
+            if let Some(kept) = kept_y(pass, got, &failing) {
+                failing.retain(|name| *name != GradientName::Z);
+                explained::diagnosed(case, [(GradientName::Z, vec![kept])].into_iter().collect());
+            }
             explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
             Ok(())
         })?;
     }
     Ok(())
+}
+
+/// What explains a grad.z that fails where nothing is stated: that it is made of a y that was kept in 16 bits.
+fn kept_y(pass: Pass, got: &Gradients<f32>, failing: &[GradientName]) -> Option<Diagnosis> {
+    let is_open = pass.contract.arithmetic.stages == Stages::NONE && failing.contains(&GradientName::Z);
+    let (kept, residual) = lean::kept_y(pass, got.get(GradientName::Z).filter(|_| is_open)?)?;
+    let what = format!(
+        "it is made of y + D·u as that was kept in {kept} between the passes, which --arithmetic '{}' accepts",
+        Stages::alone(Stage::Y, kept)
+    );
+    Some(Diagnosis { name: format!("{}-in-{kept}", Stage::Y), what, residual })
 }
 
 /// Whether the threads' channels fit into memory together.

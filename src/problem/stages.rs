@@ -10,6 +10,9 @@
 //! - `y`: each state where it is read, their sum, and the product and the sum of the skip;
 //! - `gate`: silu(z) twice, and the product with it.
 //!
+//! Of a backward pass `y` alone is judged: y + D·u, which the gate multiplies, is kept in that type between the passes, rounded once,
+//! and `grad.z` is made of it (spec.md §6).
+//!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
 //! which may be all of it. Where eˣ < u, Δ comes out as 0. What overflows beyond x = 88 is no rounding, and fails.
 //!
@@ -175,6 +178,12 @@ impl Stages {
     /// Stages, softplus and products of Ā as in f32; φ-functions as they are stated.
     pub fn in_f32(self) -> Self {
         Stages { naive_phi: self.naive_phi, ..Stages::NONE }
+    }
+
+    /// Whether gradients are judged by it: in f32, but for what is kept of y.
+    pub fn holds_for_gradients(self) -> bool {
+        let kept = self.types[Stage::Y as usize];
+        kept != StageType::Tf32 && self == Stages::alone(Stage::Y, kept)
     }
 
     /// The largest unit of a stage.

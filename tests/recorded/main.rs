@@ -8,6 +8,7 @@ mod searched;
 
 mod arithmetic;
 mod backward;
+mod backward_arithmetic;
 mod backward_identified;
 mod begins;
 mod blind;

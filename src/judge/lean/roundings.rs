@@ -151,7 +151,7 @@ pub fn add(
 
 /// Growth of V where equal values are rounded alike, as far as roundings of stages tell them apart: Σ(Σ size)² over equal ones, of
 /// Σ size².
-fn alike(weights: &[f64], values: &[f64], stages: Stages) -> f64 {
+pub fn alike(weights: &[f64], values: &[f64], stages: Stages) -> f64 {
     let mut sums: HashMap<(i64, i64), f64> = HashMap::new();
     let (unit, mut squares) = (stages.unit().max(U) * ALIKE, 0.0);
     for (weight, value) in weights.iter().zip(values).filter(|(_, value)| **value != 0.0 && value.is_finite())

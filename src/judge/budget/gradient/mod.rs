@@ -24,6 +24,13 @@
 //!
 //! N terms in any order: N·u Σ|terms|, never taken as random, since N is small. The skip's D·∂L/∂s is one of the terms of ∂L/∂u.
 //!
+//! # What is kept of y
+//!
+//! `grad.z`_l = dout_l s_l g′(z_l) is linear in s_l = y_l + D·u_l. Where a forward pass keeps s in 16 bits for the way back, stated as `y`
+//! ([`crate::problem::stages`]), it is rounded once: ŝ is off by ε(|s_l| + what s itself may be off) + η, ε the unit of that type and η half
+//! its smallest subnormal, beside what it is off in f32. That is never taken as random, as what rounds after the states in the forward
+//! pass is not. Nothing else is made of s, so that no other gradient's bound has it.
+//!
 //! # Sums over positions
 //!
 //! In Σ_l p_l g_l one rounding of p_m reaches every p_l that comes after it, l ≤ m, and so the sum by at most

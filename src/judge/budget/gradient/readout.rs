@@ -3,6 +3,7 @@
 use super::channel::Channel;
 use super::total::Total;
 use crate::judge::budget::{silu, step_size};
+use crate::problem::Stage;
 use crate::promise::allowance::Arithmetic;
 
 /// One position.
@@ -106,6 +107,7 @@ impl<'a> Readout<'a> {
                 let rounded = arithmetic.unit * product.abs() + 2.0 * arithmetic.underflow;
                 s = s.plus(product, rounded, arithmetic.unit);
             }
+            let s = s.kept(arithmetic.stages.rounding(Stage::Y));
             let (slope, terms, error) = gate_slope(f64::from(gates[index]), arithmetic);
             // Rounding costs what the slope is a sum of: near its zero that is not the slope.
             let mut gated = s.times(slope, error, 1.0, arithmetic);
