@@ -1,6 +1,7 @@
 //! What a recording did not state, and may have meant: the hypotheses that a failure is tried under when no fault model
 //! explains it.
 
+use std::collections::HashSet;
 use std::io::{Read, Seek};
 
 use rayon::prelude::*;
@@ -14,7 +15,7 @@ use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
-use crate::problem::stages::{LogSpace, StageType};
+use crate::problem::stages::{Fast, LogSpace, StageType};
 use crate::problem::stretch::{Changed, Inputs};
 use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
@@ -147,6 +148,19 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         );
         let meant = same("naive-softplus".to_owned(), what, of_algorithms);
         all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
+    }
+    let places = [
+        (Fast::Softplus, "softplus", layout.delta_softplus),
+        (Fast::Transition, "Ā = e^z", form.formula().a_bar == Transition::Exponential),
+        (Fast::Gate, "the gate", true),
+        (Fast::Everywhere, "softplus, Ā and the gate", true),
+    ];
+    for (fast, place, _) in places.into_iter().filter(|(.., is_there)| *is_there && stages == Stages::NONE) {
+        let stages = stages.with_approximations(fast);
+        let what = format!(
+            "e^x of {place} is CUDA's approximation, as --use_fast_math has it; --arithmetic '{stages}' accepts it"
+        );
+        all.push(Meant { stages, ..same("fast-math".to_owned(), what, of_algorithms) });
     }
     if stages == Stages::NONE && form.formula().phis() > 0 {
         let what = format!(
@@ -354,6 +368,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     }
     let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
         known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+        // Where one name has several places, that with the tightest bounds.
+        let mut names = HashSet::new();
+        known.retain(|found| names.insert(found.diagnosis.name.clone()));
         let of_turn = known.into_iter().filter(|found| found.turn == turn);
         (tensor, of_turn.map(|found| found.diagnosis).collect())
     };

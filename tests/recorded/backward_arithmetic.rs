@@ -15,7 +15,7 @@ use crate::written::ComplexAs;
 
 const SHAPE: Shape = Shape { batch: 1, dim: 6, dstate: 4, seqlen: 128, groups: 1 };
 
-fn layer(input: InputType) -> (Problem, OutputGradients) {
+pub fn layer(input: InputType) -> (Problem, OutputGradients) {
     let (b, c) = (Operand::Variable, Operand::Variable);
     let (mut problem, mut given) =
         random(&Layout { shape: SHAPE, weights: Weights::Real, input, b, c, gate: true, extras: true });
@@ -23,11 +23,14 @@ fn layer(input: InputType) -> (Problem, OutputGradients) {
     (problem, given)
 }
 
+pub fn truth(problem: &Problem, given: &OutputGradients) -> Gradients<f64> {
+    solve(problem, given, &[Method::Zoh]).expect("certified").remove(0).tensors
+}
+
 /// Sound gradients, but for grad.z: made of y + D·u as it was `kept`.
 fn keeping(problem: &Problem, given: &OutputGradients, kept: impl Fn(f64) -> f64) -> Gradients<f32> {
-    let truth = solve(problem, given, &[Method::Zoh]).expect("certified").remove(0);
     let gate = problem.z.as_ref().expect("a gate");
-    truth.tensors.map(|name, tensor| {
+    truth(problem, given).map(|name, tensor| {
         let value = |(i, &want): (usize, &f64)| {
             let z = f64::from(gate[i]);
             let rising = 1.0 / (1.0 + (-z).exp());
@@ -43,7 +46,7 @@ fn keeping(problem: &Problem, given: &OutputGradients, kept: impl Fn(f64) -> f64
 }
 
 /// The verdict where this is stated.
-fn stated(
+pub fn stated(
     (problem, given): (&Problem, &OutputGradients),
     got: &Gradients<f32>,
     arithmetic: &str,
@@ -54,7 +57,7 @@ fn stated(
     check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases.remove(0)
 }
 
-fn fails_alone(case: &CaseResult) {
+pub fn fails_alone(case: &CaseResult) {
     for (name, tensor) in case.tensors.iter() {
         let is_z = name.gradient() == Some(GradientName::Z);
         assert_eq!(tensor.verdict == Verdict::Fail, is_z, "{name}: {:?}", tensor.worst);

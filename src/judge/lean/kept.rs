@@ -17,8 +17,7 @@ use crate::judge::budget::Bounds;
 use crate::judge::budget::gradient::{Pass, walk};
 use crate::problem::stages::StageType;
 use crate::problem::{Stage, Stages};
-use crate::promise::Contract;
-use crate::promise::allowance::Arithmetic;
+use crate::promise::Promise;
 use crate::tensor::{GradientName, Tensor};
 
 /// grad.z, and its bounds where y is kept and where all is in f32.
@@ -48,8 +47,7 @@ pub fn kept_y(pass: Pass, got: &Tensor<f32>) -> Option<(StageType, f64)> {
 impl<'a> Kept<'a> {
     fn new(pass: Pass, got: &'a Tensor<f32>, stages: Stages) -> Self {
         let bounds = |stages| {
-            let arithmetic = Arithmetic { stages, ..pass.contract.arithmetic };
-            let contract = Contract { arithmetic, ..*pass.contract };
+            let contract = Promise::recorded(stages).contract;
             let mut of_z = Bounds::default();
             walk(Pass { contract: &contract, ..pass }, &|| {}, &mut |name, _, bounds| {
                 if name == GradientName::Z {

@@ -7,6 +7,9 @@
 //! recurrences: E, D, V and M of [`super`], with e known to what the gate's arithmetic is off. Nothing there is assumed of the
 //! order of the operations, so that it holds for serial scans, trees and chunks.
 //!
+//! Where e^x is stated to be CUDA's approximation (`exp=fast`), what that is off is in Ā, in its derivative, in Δ and its slope, and in the
+//! gate and its slope ([`crate::promise::allowance`]): systematic, all of it.
+//!
 //! # Products
 //!
 //! A gradient's terms are products of a cotangent p, of x or of an input, and of a derivative of Ā or h, known to
