@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::{BACKEND, Reason, Searching, TooLarge};
+use super::{BACKEND, Reason, Searching, TooLarge, meant};
 use crate::case;
 use crate::formula::ReadsNow;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::lean;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
+use crate::problem::stages::{Fast, StageType};
 use crate::problem::{Shape, Stage, Stages};
 use crate::promise::Promise;
 use crate::results::{BACKWARD, CaseResult, Diagnosis, PairwiseMatrix, Verdict, explained};
-use crate::tensor::{GradientName, Gradients};
+use crate::tensor::{GradientName, Gradients, Named};
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
@@ -102,10 +103,9 @@ pub fn explain<R: Read + Seek + Send>(
         let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
         searching.case(case, &mut |case, work| {
             let mut failing = explained::failing_gradients(case);
-            if let Some(kept) = kept_y(pass, got, &failing) {
-                failing.retain(|name| *name != GradientName::Z);
-                explained::diagnosed(case, [(GradientName::Z, vec![kept])].into_iter().collect());
-            }
+            let known = by_arithmetic(pass, got, &failing);
+            failing.retain(|name| known.get(*name).is_none());
+            explained::diagnosed(case, known);
             explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
             Ok(())
         })?;
@@ -113,15 +113,28 @@ pub fn explain<R: Read + Seek + Send>(
     Ok(())
 }
 
-/// What explains a grad.z that fails where nothing is stated: that it is made of a y that was kept in 16 bits.
-fn kept_y(pass: Pass, got: &Gradients<f32>, failing: &[GradientName]) -> Option<Diagnosis> {
-    let is_open = pass.contract.arithmetic.stages == Stages::NONE && failing.contains(&GradientName::Z);
-    let (kept, residual) = lean::kept_y(pass, got.get(GradientName::Z).filter(|_| is_open)?)?;
-    let what = format!(
-        "it is made of y + D·u as that was kept in {kept} between the passes, which --arithmetic '{}' accepts",
-        Stages::alone(Stage::Y, kept)
-    );
-    Some(Diagnosis { name: format!("{}-in-{kept}", Stage::Y), what, residual })
+/// What explains gradients that fail where nothing is stated: a grad.z that is made of a y which was kept in 16 bits, or fast math.
+fn by_arithmetic(
+    pass: Pass,
+    got: &Gradients<f32>,
+    failing: &[GradientName],
+) -> Named<Vec<Diagnosis>, GradientName> {
+    if pass.contract.arithmetic.stages != Stages::NONE || failing.is_empty() {
+        return Named::default();
+    }
+    let kept = [StageType::F16, StageType::Bf16].map(|kept| {
+        let stages = Stages::alone(Stage::Y, kept);
+        let what = format!(
+            "it is made of y + D·u as that was kept in {kept} between the passes, which --arithmetic '{stages}' accepts"
+        );
+        (stages, format!("{}-in-{kept}", Stage::Y), what)
+    });
+    let all: Vec<_> = kept.into_iter().chain(Fast::ALL.map(meant::fast_math)).collect();
+    let stages: Vec<Stages> = all.iter().map(|(stages, ..)| *stages).collect();
+    lean::explaining(pass, got, failing, &stages).map(|_, &(at, residual)| {
+        let (_, name, what) = all[at].clone();
+        vec![Diagnosis { name, what, residual }]
+    })
 }
 
 /// Whether the threads' channels fit into memory together.

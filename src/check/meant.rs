@@ -87,6 +87,16 @@ fn diagnoses_rounding(diagnosis: &Diagnosis) -> bool {
     catalogue::ALL.iter().filter(rounds).any(|entry| entry.name == diagnosis.name)
 }
 
+/// The arithmetic of CUDA's approximations in a place, and what is said where it was not stated.
+pub fn fast_math(place: Fast) -> (Stages, String, String) {
+    let stages = Stages::NONE.with_approximations(place);
+    let what = format!(
+        "e^x of {} is CUDA's approximation, as --use_fast_math has it; --arithmetic '{stages}' accepts it",
+        place.place()
+    );
+    (stages, "fast-math".to_owned(), what)
+}
+
 /// What may have been meant in place of what `layout` and `stages` state, the likeliest first.
 fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     let (stated, input) = (layout.conventions, layout.input);
@@ -149,18 +159,9 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         let meant = same("naive-softplus".to_owned(), what, of_algorithms);
         all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
     }
-    let places = [
-        (Fast::Softplus, "softplus", layout.delta_softplus),
-        (Fast::Transition, "Ā = e^z", form.formula().a_bar == Transition::Exponential),
-        (Fast::Gate, "the gate", true),
-        (Fast::Everywhere, "softplus, Ā and the gate", true),
-    ];
-    for (fast, place, _) in places.into_iter().filter(|(.., is_there)| *is_there && stages == Stages::NONE) {
-        let stages = stages.with_approximations(fast);
-        let what = format!(
-            "e^x of {place} is CUDA's approximation, as --use_fast_math has it; --arithmetic '{stages}' accepts it"
-        );
-        all.push(Meant { stages, ..same("fast-math".to_owned(), what, of_algorithms) });
+    for place in Fast::ALL.into_iter().filter(|_| stages == Stages::NONE) {
+        let (stages, name, what) = fast_math(place);
+        all.push(Meant { stages, ..same(name, what, of_algorithms) });
     }
     if stages == Stages::NONE && form.formula().phis() > 0 {
         let what = format!(

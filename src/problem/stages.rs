@@ -78,6 +78,21 @@ pub enum Fast {
     Gate,
 }
 
+impl Fast {
+    /// Each place, before all of them.
+    pub const ALL: [Fast; 4] = [Fast::Softplus, Fast::Transition, Fast::Gate, Fast::Everywhere];
+
+    /// `softplus`
+    pub fn place(self) -> &'static str {
+        match self {
+            Fast::Everywhere => "softplus, Ā and the gate",
+            Fast::Softplus => "softplus",
+            Fast::Transition => "Ā = e^z",
+            Fast::Gate => "the gate",
+        }
+    }
+}
+
 /// The type of each stage; how softplus, φ-functions and e^x are computed; and how the scan is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stages {

@@ -39,10 +39,10 @@
 //! level of rounding in the place of what f32 allows. And the errors of out are as large as such roundings make them, root mean square,
 //! up to a factor of [`AS_LARGE`]: the scan is computed with them.
 
-mod kept;
+mod gradients;
 mod roundings;
 
-pub use self::kept::{kept_y, leaning_of_z};
+pub use self::gradients::{explaining, leaning_of_z};
 use self::roundings::ROUNDED;
 use super::budget::{Budget, ChannelBudget, LAMBDA};
 use super::linearized::Channel;
