@@ -127,12 +127,27 @@ pub fn certified_gradients(
 
 /// The verdicts on a backward pass's gradients, and where `keeps` what they were judged by. Nothing is explained. By the quick
 /// route, and where that leaves something open and the problem is small by a certified truth. `advance` is told of each channel.
+/// Where y is stated to be kept in 16 bits, the errors of grad.z are also judged together.
 pub fn gradients(
     pass: Pass,
     got: &Gradients<f32>,
     keeps: bool,
     advance: &(dyn Fn() + Sync),
 ) -> JudgedGradients {
+    let mut judged = by_bounds(pass, got, keeps, advance);
+    let stages = pass.contract.arithmetic.stages;
+    if stages != stages.in_f32()
+        && let (Some(got), Some(z)) = (got.get(GradientName::Z), judged.tensors.get_mut(GradientName::Z))
+        && z.verdict == Verdict::Pass
+        && let Some(lean) = lean::leaning_of_z(pass, got)
+    {
+        (z.verdict, z.reason) = (Verdict::Fail, lean.reason(stages));
+        z.beyond = scan::beyond(z.verdict, z.worst_case_ratio);
+    }
+    judged
+}
+
+fn by_bounds(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() + Sync)) -> JudgedGradients {
     let mut quick = gradient::quick(pass, got, keeps, advance);
     let bounds = std::mem::take(&mut quick.bounds);
     let known = keeps.then(|| {

@@ -47,8 +47,9 @@ JUDGE_DEVICE Distance distance_of(const Element& element, const JudgeFormat& for
     return fits ? none : broken;
   }
   const double error = size_of_real(got - want);
-  const double share = error <= store ? 0.0 : (error - store) / (bound - store);
-  return {error, quotient(error, bound), share, got == want ? 0.0 : error / ulp(format, want)};
+  const double ratio = quotient(error, bound);
+  const double share = error <= store ? 0.0 : error > bound ? ratio : (error - store) / (bound - store);
+  return {error, ratio, share, got == want ? 0.0 : error / ulp(format, want)};
 }
 
 enum Decision { kPass, kFail, kOpen, kUnbounded };

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::{BACKEND, Reason, Searching, TooLarge};
+use super::{BACKEND, Reason, Searching, TooLarge, meant};
 use crate::case;
 use crate::formula::ReadsNow;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::lean;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
-use crate::problem::{Shape, Stages};
+use crate::problem::stages::{Fast, StageType};
+use crate::problem::{Shape, Stage, Stages};
 use crate::promise::Promise;
-use crate::results::{BACKWARD, CaseResult, PairwiseMatrix, Verdict, explained};
-use crate::tensor::Gradients;
+use crate::results::{BACKWARD, CaseResult, Diagnosis, PairwiseMatrix, Verdict, explained};
+use crate::tensor::{GradientName, Gradients, Named};
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
@@ -52,8 +54,8 @@ pub fn check<R: Read + Seek + Send>(
         let place = Place { id: format!("{}/{name}{BACKWARD}", place.regime), ..place.clone() };
         let form = name.form;
         let known = match ReadsNow::try_from(form) {
-            Ok(_) if stages != Stages::NONE => {
-                Err("gradients are judged in f32 alone, and another arithmetic is stated".to_owned())
+            Ok(_) if !stages.holds_for_gradients() => {
+                Err(format!("gradients are judged in f32, or with y=bf16 or y=f16, and {stages} is stated"))
             }
             known => known.map_err(|error| error.to_string()),
         };
@@ -100,12 +102,39 @@ pub fn explain<R: Read + Seek + Send>(
         let Ok(form) = ReadsNow::try_from(name.form) else { continue };
         let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
         searching.case(case, &mut |case, work| {
-            let failing = explained::failing_gradients(case);
+            let mut failing = explained::failing_gradients(case);
+            let known = by_arithmetic(pass, got, &failing);
+            failing.retain(|name| known.get(*name).is_none());
+            explained::diagnosed(case, known);
             explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
             Ok(())
         })?;
     }
     Ok(())
+}
+
+/// What explains gradients that fail where nothing is stated: a grad.z that is made of a y which was kept in 16 bits, or fast math.
+fn by_arithmetic(
+    pass: Pass,
+    got: &Gradients<f32>,
+    failing: &[GradientName],
+) -> Named<Vec<Diagnosis>, GradientName> {
+    if pass.contract.arithmetic.stages != Stages::NONE || failing.is_empty() {
+        return Named::default();
+    }
+    let kept = [StageType::F16, StageType::Bf16].map(|kept| {
+        let stages = Stages::alone(Stage::Y, kept);
+        let what = format!(
+            "it is made of y + D·u as that was kept in {kept} between the passes, which --arithmetic '{stages}' accepts"
+        );
+        (stages, format!("{}-in-{kept}", Stage::Y), what)
+    });
+    let all: Vec<_> = kept.into_iter().chain(Fast::ALL.map(meant::fast_math)).collect();
+    let stages: Vec<Stages> = all.iter().map(|(stages, ..)| *stages).collect();
+    lean::explaining(pass, got, failing, &stages).map(|_, &(at, residual)| {
+        let (_, name, what) = all[at].clone();
+        vec![Diagnosis { name, what, residual }]
+    })
 }
 
 /// Whether the threads' channels fit into memory together.

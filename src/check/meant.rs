@@ -1,6 +1,7 @@
 //! What a recording did not state, and may have meant: the hypotheses that a failure is tried under when no fault model
 //! explains it.
 
+use std::collections::HashSet;
 use std::io::{Read, Seek};
 
 use rayon::prelude::*;
@@ -14,7 +15,7 @@ use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
-use crate::problem::stages::{LogSpace, StageType};
+use crate::problem::stages::{Fast, LogSpace, StageType};
 use crate::problem::stretch::{Changed, Inputs};
 use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
@@ -86,6 +87,16 @@ fn diagnoses_rounding(diagnosis: &Diagnosis) -> bool {
     catalogue::ALL.iter().filter(rounds).any(|entry| entry.name == diagnosis.name)
 }
 
+/// The arithmetic of CUDA's approximations in a place, and what is said where it was not stated.
+pub fn fast_math(place: Fast) -> (Stages, String, String) {
+    let stages = Stages::NONE.with_approximations(place);
+    let what = format!(
+        "e^x of {} is CUDA's approximation, as --use_fast_math has it; --arithmetic '{stages}' accepts it",
+        place.place()
+    );
+    (stages, "fast-math".to_owned(), what)
+}
+
 /// What may have been meant in place of what `layout` and `stages` state, the likeliest first.
 fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     let (stated, input) = (layout.conventions, layout.input);
@@ -147,6 +158,10 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         );
         let meant = same("naive-softplus".to_owned(), what, of_algorithms);
         all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
+    }
+    for place in Fast::ALL.into_iter().filter(|_| stages == Stages::NONE) {
+        let (stages, name, what) = fast_math(place);
+        all.push(Meant { stages, ..same(name, what, of_algorithms) });
     }
     if stages == Stages::NONE && form.formula().phis() > 0 {
         let what = format!(
@@ -354,6 +369,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     }
     let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
         known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+        // Where one name has several places, that with the tightest bounds.
+        let mut names = HashSet::new();
+        known.retain(|found| names.insert(found.diagnosis.name.clone()));
         let of_turn = known.into_iter().filter(|found| found.turn == turn);
         (tensor, of_turn.map(|found| found.diagnosis).collect())
     };

@@ -119,6 +119,9 @@ impl DeviceJudge {
         if contract.sums == Sums::Closed {
             return Some("phi=naive is not known to a device");
         }
+        if contract.arithmetic.stages.fast.is_some() {
+            return Some("exp=fast is not known to a device");
+        }
         if contract.sums != Sums::Plain || contract.arithmetic.stages.log_space.is_some() {
             return Some("a scan in log space is not known to a device");
         }

@@ -76,8 +76,8 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     pub channels: Option<NonZeroUsize>,
     /// What is rounded to fewer bits on the way: f16, bf16 or tf32 for all stages, or some of delta, du, state, y and
-    /// gate, as in `delta=bf16, gate=bf16`; also softplus=naive, phi=naive and scan=log-space [default: what the file's
-    /// metadata state, or else f32]
+    /// gate, as in `delta=bf16, gate=bf16`; also softplus=naive, phi=naive, exp=fast and scan=log-space [default: what the
+    /// file's metadata state, or else f32]
     #[arg(long, value_name = "STAGES")]
     pub arithmetic: Option<Stages>,
     /// What computes the quick route: cuda for the first visible GPU, auto for a GPU where there is one. Verdicts are the same

@@ -13,6 +13,7 @@
 //! sweeps judge it. Everything else, from loads to store, is the same source. So it is with the derivatives of a backward pass.
 
 use super::budget::Bounds;
+use super::verdict::share;
 use crate::results::{Conclusion, ErrorPart, Lifting, Verdict};
 use crate::tensor::{Named, Tensor};
 
@@ -21,7 +22,7 @@ fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) ->
     let (mut part, mut squared, mut size) = (ErrorPart::default(), 0.0, 0.0);
     for (got, want, scale, (bound, store)) in elements {
         let error = (got - want).abs();
-        let share = if error <= store { 0.0 } else { (error - store) / (bound - store) };
+        let share = share(error, (bound, store));
         part.share = if share.is_nan() { f64::INFINITY } else { part.share.max(share) };
         part.max = if error.is_nan() { f64::INFINITY } else { part.max.max(error) };
         squared += error * error;

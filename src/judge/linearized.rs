@@ -58,7 +58,8 @@ impl<'a> Channel<'a> {
     pub fn new(form: Form, problem: &'a Problem, contract: &'a Contract, row: usize) -> Self {
         let (at, shape) = (problem.judged_channels[row], problem.shape);
         let arithmetic = contract.arithmetic;
-        let single = Arithmetic { stages: arithmetic.stages.in_f32(), ..arithmetic };
+        let stages = arithmetic.stages.in_f32().with_library_functions();
+        let single = Arithmetic { stages, ..arithmetic };
         let is_exponential = form.formula().a_bar == Transition::Exponential;
         let log_space = arithmetic.stages.log_space.filter(|_| is_exponential);
         let block = log_space.map(|log_space| log_space.block.map_or(shape.seqlen, |block| block.get()));

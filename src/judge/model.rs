@@ -8,6 +8,7 @@ use crate::judge::lanes::{ComplexLanes, INVERSE_FACTORIALS, Lanes, Value};
 use crate::judge::sums;
 use crate::problem::{Stage, Weights};
 use crate::promise::Contract;
+use crate::promise::allowance::Arithmetic;
 
 /// One step's coefficients and how far a correct kernel's may be from them: of one state, or of eight.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +147,8 @@ fn function_and_change<const W: usize, V: Value<W>>(of: Function, z: V, phis: &[
 /// `delta_error`, which moves Δ and z together; its own roundings of z are ζ ([`Contract::z_error`]). With
 /// θ = ζ + `delta_error` and h = B̄/B as a function of Δ and z, that moves
 ///
-/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ e^{|z|θ}, the conditioning of the exponential; a
-///   polynomial by its own terms;
+/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ e^{|z|θ}, the conditioning of the exponential, and by what
+///   approximations of it are stated to be off; a polynomial by its own terms;
 /// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders, which is at most 1/(1 − |z|θ).
 ///   Where `delta_error` is that of 16 bits, what is of its second order is added: the first may vanish (φ₂ at 2πi, say);
 /// - a quotient's Ā by exactly |z|θ/(|1 − αz|²(1 − η)): its denominator moves by η = θ|αz|/|1 − αz| of itself,
@@ -189,6 +190,15 @@ fn second_change<const W: usize, V: Value<W>>(of: Function, size: Lanes<W>, f: V
         Function::Phi(k) => size * f.norm() + (size + k as f64) * changed.norm(),
         Function::Power(k) => changed.norm() * k as f64,
         Function::Resolvent(alpha) => changed.norm() * (size * f.norm() * (2.0 * alpha.value()) + 1.0),
+    }
+}
+
+/// What eᶻ by CUDA's approximations may be off beside a framework's, relative ([`Arithmetic::fast_transition`]).
+#[inline(always)]
+pub fn fast_transition<const W: usize, V: Value<W>>(arithmetic: Arithmetic, z: V) -> Lanes<W> {
+    match arithmetic.stages.fast {
+        None => Lanes::ZERO,
+        Some(_) => Lanes(std::array::from_fn(|lane| arithmetic.fast_transition(z.at(lane), V::WEIGHTS))),
     }
 }
 
@@ -252,7 +262,8 @@ impl<'c> Model<'c> {
                 (a_bar, a_bar.norm() * self.a_units + size * theta / (below * below) * higher_orders)
             }
             Transition::Exponential => {
-                (phis[0], phis[0].norm().times((moved + self.a_units) * higher_orders))
+                let units = moved + self.a_units + fast_transition(arithmetic, z);
+                (phis[0], phis[0].norm().times(units * higher_orders))
             }
             Transition::Polynomial(factors) => {
                 let (mut sum, mut error) = (V::all(0.0), Lanes::ZERO);

@@ -27,8 +27,8 @@
 //!   9v·max(1, eˣ) of 25u.
 //! - B̄ = hB and b = B̄u: two products, v or √5v each, of 2u or 2√5u beside the contract's 8u.
 //! - Each product and sum of the scan, serial, and of the readout: v of u, √5v of √5u.
-//! - A B beside C: one product more, v or √5v of u or √5u. An initial state is exact. `softplus=naive` and `phi=naive` are
-//!   allowed beside what is, and computed here as ever.
+//! - A B beside C: one product more, v or √5v of u or √5u. An initial state is exact. `softplus=naive`, `phi=naive` and `exp=fast`
+//!   are allowed beside what is, and computed here as ever.
 //! - Gate: an exponential within an ulp, a sum, a quotient, a product: 5v of 7u. Skip: as the readout.
 //! - Stages that are stated to be in fewer bits, and scans in log space ([`crate::problem::stages`]), are allowed that beside
 //!   f32's roundings, and computed here as ever.

@@ -48,8 +48,8 @@ impl Element {
             return if fits { Distance::NONE } else { Distance::BROKEN };
         }
         let error = (got - want).abs();
-        let share = if error <= store { 0.0 } else { (error - store) / (bound - store) };
-        Distance { error, ratio: quotient(error, bound), share, ulp: format.distance(got, want) }
+        let (ratio, share) = (quotient(error, bound), share(error, (bound, store)));
+        Distance { error, ratio, share, ulp: format.distance(got, want) }
     }
 }
 
@@ -59,6 +59,16 @@ impl Distance {
     /// So wrong that no number tells.
     pub const BROKEN: Distance =
         Distance { error: f64::INFINITY, ratio: f64::INFINITY, share: f64::INFINITY, ulp: f64::INFINITY };
+}
+
+/// The part of its allowance that an error takes: of the bound without what rounding on store costs, and beyond the bound how many
+/// times the whole of it the error is. It grows with the error, and both are 1 at the bound.
+pub fn share(error: f64, (bound, store): (f64, f64)) -> f64 {
+    match error {
+        _ if error <= store => 0.0,
+        _ if error > bound => quotient(error, bound),
+        _ => (error - store) / (bound - store),
+    }
 }
 
 /// error/bound, where no error needs no bound.

@@ -1,5 +1,5 @@
 //! How an implementation computes, where it is not plain f32: which steps of a scan it rounds to fewer bits, beside its inputs
-//! and outputs, how it computes softplus and φ-functions, and whether it scans in log space. Stated, never guessed.
+//! and outputs, how it computes softplus, φ-functions and e^x, and whether it scans in log space. Stated, never guessed.
 //!
 //! Each stage adds roundings to those of f32, of the unit s = 2⁻⁸ of bf16, 2⁻¹¹ of f16 or 2⁻¹⁰ of tf32 (tensor cores may cut
 //! bits off where others round), and of half a smallest subnormal (a whole one of tf32) where something underflows:
@@ -10,11 +10,19 @@
 //! - `y`: each state where it is read, their sum, and the product and the sum of the skip;
 //! - `gate`: silu(z) twice, and the product with it.
 //!
+//! Of a backward pass `y` alone is judged: y + D·u, which the gate multiplies, is kept in that type between the passes, rounded once,
+//! and `grad.z` is made of it (spec.md §6).
+//!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
 //! which may be all of it. Where eˣ < u, Δ comes out as 0. What overflows beyond x = 88 is no rounding, and fails.
 //!
 //! `phi=naive` states that φ₁ = (eᶻ − 1)/z, φ₂ = (eᶻ − 1 − z)/z² and φ₃ are such quotients at any z but 0, without series or expm1: what
 //! cancels is lost ([`crate::judge::sums`] has the bound), the more the smaller z is.
+//!
+//! `exp=fast` states that functions are CUDA's approximations, which its `--use_fast_math` puts in the place of the library's: e^x of
+//! softplus, of Ā = eᶻ and of the gate is `__expf`, or 2^x by the hardware; the gate's quotient, and that of softplus' derivative,
+//! `__fdividef`; sine and cosine of a complex Ā `__sinf` and `__cosf`; the logarithm of a naive softplus `__logf`; and subnormal results are
+//! 0. Allowed are the errors that CUDA documents ([`crate::promise::allowance`]). φ-functions, and the quotients of Ā and B̄, are as in f32.
 //!
 //! `scan=log-space` states that products of Ā = eᶻ are exponentials of running sums of z, as in chunked scans:
 //! Π Āⱼ = exp(s_l − s_k). Running sums round by what they have come to, and not by what is left of a term
@@ -61,7 +69,31 @@ impl From<InputType> for StageType {
     }
 }
 
-/// The type of each stage; how softplus and φ-functions are computed; and how the scan is.
+/// Where functions are CUDA's approximations. Statements know [`Fast::Everywhere`] alone; the others say where it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fast {
+    Everywhere,
+    Softplus,
+    Transition,
+    Gate,
+}
+
+impl Fast {
+    /// Each place, before all of them.
+    pub const ALL: [Fast; 4] = [Fast::Softplus, Fast::Transition, Fast::Gate, Fast::Everywhere];
+
+    /// `softplus`
+    pub fn place(self) -> &'static str {
+        match self {
+            Fast::Everywhere => "softplus, Ā and the gate",
+            Fast::Softplus => "softplus",
+            Fast::Transition => "Ā = e^z",
+            Fast::Gate => "the gate",
+        }
+    }
+}
+
+/// The type of each stage; how softplus, φ-functions and e^x are computed; and how the scan is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
     types: [StageType; Stage::ALL.len()],
@@ -69,6 +101,8 @@ pub struct Stages {
     pub naive_softplus: bool,
     /// Whether φ-functions are their closed forms as they stand.
     pub naive_phi: bool,
+    /// None where functions are good to their last places.
+    pub fast: Option<Fast>,
     pub log_space: Option<LogSpace>,
 }
 
@@ -112,6 +146,8 @@ impl FromStr for LogSpace {
 const SOFTPLUS: &str = "softplus";
 const PHI: &str = "phi";
 const NAIVE: &str = "naive";
+const EXP: &str = "exp";
+const FAST: &str = "fast";
 /// The key of metadata as well.
 pub const SCAN: &str = "scan";
 const LOG_SPACE: &str = "log-space";
@@ -134,7 +170,7 @@ impl Rounding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected f32, f16, bf16 or tf32 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found \
-     `{found}` (hint: stages are {}; softplus=naive, phi=naive, scan=log-space and \
+     `{found}` (hint: stages are {}; softplus=naive, phi=naive, exp=fast, scan=log-space and \
      scan=log-space-64 may be added to either)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
@@ -148,10 +184,13 @@ impl Stages {
         types: [StageType::F32; Stage::ALL.len()],
         naive_softplus: false,
         naive_phi: false,
+        fast: None,
         log_space: None,
     };
     /// All of it in f32, with log(1 + eˣ).
     pub const NAIVE_SOFTPLUS: Stages = Stages { naive_softplus: true, ..Stages::NONE };
+    /// All of it in f32, with CUDA's approximations.
+    pub const FAST: Stages = Stages { fast: Some(Fast::Everywhere), ..Stages::NONE };
     /// All of it in f32, with φ-functions by what cancels.
     pub const NAIVE_PHI: Stages = Stages { naive_phi: true, ..Stages::NONE };
 
@@ -172,9 +211,30 @@ impl Stages {
         Stages { log_space: Some(log_space), ..self }
     }
 
-    /// Stages, softplus and products of Ā as in f32; φ-functions as they are stated.
+    /// The same with CUDA's approximations in this place.
+    pub fn with_approximations(self, place: Fast) -> Self {
+        Stages { fast: Some(place), ..self }
+    }
+
+    /// The same with library functions.
+    pub fn with_library_functions(self) -> Self {
+        Stages { fast: None, ..self }
+    }
+
+    /// Whether functions are CUDA's approximations in this place.
+    pub fn is_fast(self, place: Fast) -> bool {
+        self.fast == Some(Fast::Everywhere) || self.fast == Some(place)
+    }
+
+    /// Stages, softplus and products of Ā as in f32; φ-functions and e^x as they are stated.
     pub fn in_f32(self) -> Self {
-        Stages { naive_phi: self.naive_phi, ..Stages::NONE }
+        Stages { naive_phi: self.naive_phi, fast: self.fast, ..Stages::NONE }
+    }
+
+    /// Whether gradients are judged by it: in f32, but for what is kept of y, and for e^x.
+    pub fn holds_for_gradients(self) -> bool {
+        let kept = self.types[Stage::Y as usize];
+        kept != StageType::Tf32 && self.with_library_functions() == Stages::alone(Stage::Y, kept)
     }
 
     /// The largest unit of a stage.
@@ -223,6 +283,7 @@ impl fmt::Display for Stages {
         let others = [
             self.naive_softplus.then(|| format!("{SOFTPLUS}={NAIVE}")),
             self.naive_phi.then(|| format!("{PHI}={NAIVE}")),
+            self.fast.map(|_| format!("{EXP}={FAST}")),
             self.log_space.map(|log_space| format!("{SCAN}={log_space}")),
         ];
         stated.extend(others.into_iter().flatten());
@@ -256,6 +317,10 @@ impl FromStr for Stages {
                 PHI if value.trim() == NAIVE => {
                     stages.naive_phi = true;
                     PHI
+                }
+                EXP if value.trim() == FAST => {
+                    stages.fast = Some(Fast::Everywhere);
+                    EXP
                 }
                 SCAN => {
                     stages.log_space = Some(value.parse().map_err(|_| wrong())?);

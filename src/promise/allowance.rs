@@ -4,6 +4,11 @@
 //! u = 2⁻²⁴ is the unit roundoff of f32, in which all kernels compute (spec.md §3): a correctly rounded
 //! operation has a relative error of at most u. Errors of complex numbers are normwise.
 
+use std::f64::consts::{LN_2, PI};
+
+use num_complex::Complex64;
+
+use crate::problem::stages::Fast;
 use crate::problem::{Stage, Stages, Weights};
 
 /// The unit roundoff of f32, 2⁻²⁴.
@@ -18,6 +23,25 @@ pub const EXPONENTIAL: f64 = 2.625 * U;
 
 /// log1p of a compiler's library in f32 for x ≥ 0, relative: CUDA's comes to 1.38u (`library-log1p` there).
 pub const LOG_OF_ONE_PLUS: f64 = 1.5 * U;
+
+/// e^x by CUDA's `__expf`, which `--use_fast_math` puts in the place of `expf`, relative: 2 + ⌊1.173|x|⌋ ulp of at most 2u each, so that
+/// it is this and [`FAST_EXPONENT`] for each 1 in |x|. This and the other numbers of its kind are the largest errors that the CUDA C++
+/// Programming Guide documents ("Mathematical Functions", "Intrinsic Functions").
+const FAST_EXPONENTIAL: f64 = 4.0 * U;
+
+/// It has room for 2^x by the hardware, 2 ulp, of x log₂e as well: log₂e in f32 and its product with A, which are rounded before z is, move
+/// eᶻ by 2u|z|.
+const FAST_EXPONENT: f64 = 2.0 * 1.173 * U;
+
+/// A quotient by `__fdividef`: 2 ulp for denominators in 2⁻¹²⁶…2¹²⁶.
+const FAST_QUOTIENT: f64 = 4.0 * U;
+
+/// Sine and cosine by `__sinf` and `__cosf` for angles in −π…π, √(2^(−2·21.41) + 2^(−2·21.19)) normwise; e^x, [`FAST_EXPONENTIAL`]; and
+/// their products, u: 14.25u, of which a framework's eᶻ has 8u ([`super::Contract::FRAMEWORK`]). Nothing is documented for larger angles.
+const FAST_TURN: f64 = 6.25 * U;
+
+/// A logarithm by `__logf`: absolute from ½ to 2, elsewhere 3 ulp.
+const FAST_LOGARITHM: [f64; 2] = [3.588_9e-7, 6.0 * U];
 
 /// What the coefficients of a faulty kernel may be off the fault's own formula, relative: room for one exponential
 /// ([`EXPONENTIAL`]), the φ-functions made of it, and three products with Δ and B.
@@ -74,19 +98,63 @@ impl Arithmetic {
         (EXPONENTIAL + LOG_OF_ONE_PLUS) / U * self.unit + self.softplus_threshold
     }
 
-    /// The sigmoid, relative ([`SIGMOID`]).
-    pub fn sigmoid(self) -> f64 {
-        SIGMOID / U * self.unit
+    /// The same of what is documented for e^x in it, which is damped as [`SOFTPLUS`] has it, by σ(x)/softplus(x), and for the logarithm
+    /// of a naive one: beside a library's.
+    pub fn fast_softplus(self, x: f64, softplus: f64) -> f64 {
+        if !self.stages.is_fast(Fast::Softplus) {
+            return 0.0;
+        }
+        let damped = if softplus > 0.0 { 1.0 / (1.0 + (-x).exp()) / softplus } else { 1.0 };
+        let [near_one, elsewhere] = FAST_LOGARITHM;
+        let logarithm = match self.stages.naive_softplus && softplus > 0.0 {
+            true if softplus <= LN_2 => near_one / softplus,
+            true => elsewhere,
+            false => 0.0,
+        };
+        damped * self.fast_exponential(Fast::Softplus, x) + logarithm
     }
 
-    /// The gate's derivative, relative to its terms ([`GATE_SLOPE`]).
-    pub fn gate_slope(self) -> f64 {
-        GATE_SLOPE / U * self.unit
+    /// e^x by CUDA's approximation in this place, beside a library's: relative.
+    fn fast_exponential(self, place: Fast, x: f64) -> f64 {
+        match self.stages.is_fast(place) {
+            true => FAST_EXPONENTIAL - EXPONENTIAL + FAST_EXPONENT * x.abs(),
+            false => 0.0,
+        }
     }
 
-    /// The gate, relative ([`GATE`]).
-    pub fn gate(self) -> f64 {
-        GATE / U * self.unit
+    /// A quotient by CUDA's approximation in this place, beside one that is rounded: relative.
+    pub fn fast_quotient(self, place: Fast) -> f64 {
+        if self.stages.is_fast(place) { FAST_QUOTIENT - U } else { 0.0 }
+    }
+
+    /// eᶻ by CUDA's approximations, beside what a framework's may be off: relative. That has room for 2 ulp of a real one. Infinite for
+    /// angles of which nothing is documented.
+    pub fn fast_transition(self, z: Complex64, weights: Weights) -> f64 {
+        let turned = match weights {
+            _ if !self.stages.is_fast(Fast::Transition) => return 0.0,
+            Weights::Real => 0.0,
+            Weights::Complex if z.im.abs() <= PI => FAST_TURN,
+            Weights::Complex => f64::INFINITY,
+        };
+        turned + FAST_EXPONENT * z.re.abs()
+    }
+
+    /// The sigmoid of x, relative ([`SIGMOID`]).
+    pub fn sigmoid(self, x: f64) -> f64 {
+        let fast = self.fast_exponential(Fast::Softplus, x) / (1.0 + x.exp());
+        SIGMOID / U * self.unit + fast + self.fast_quotient(Fast::Softplus)
+    }
+
+    /// The gate's derivative, relative to its terms ([`GATE_SLOPE`]). An error ε of e^x moves σ by σ(−z)ε, and so the derivative by
+    /// σ(−z)(1 + |z|σ/(1 + |z|σ(−z))) of its terms at most, which is below 1.
+    pub fn gate_slope(self, z: f64) -> f64 {
+        GATE_SLOPE / U * self.unit + self.fast_exponential(Fast::Gate, z) + self.fast_quotient(Fast::Gate)
+    }
+
+    /// The gate of z, relative ([`GATE`]).
+    pub fn gate(self, z: f64) -> f64 {
+        let fast = self.fast_exponential(Fast::Gate, z) / (1.0 + z.exp());
+        GATE / U * self.unit + fast + self.fast_quotient(Fast::Gate)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the kernels promise of the functions of one float that they are made of.
 
-use super::allowance::{Arithmetic, EXPONENTIAL, LOG_OF_ONE_PLUS, U};
+use super::allowance::{Arithmetic, EXPONENTIAL, GATE_SLOPE, LOG_OF_ONE_PLUS, SIGMOID, U};
 use super::contract::Contract;
 use super::derivatives;
 use crate::problem::Weights;
@@ -43,9 +43,9 @@ pub fn units(function: ScalarFunction) -> f64 {
         F::ExpInPairs => 1.25,
         F::Phi1 | F::Phi2 | F::Phi3 => 3.0,
         F::Softplus => Arithmetic::SINGLE.softplus() / U,
-        F::Sigmoid => Arithmetic::SINGLE.sigmoid() / U,
+        F::Sigmoid => SIGMOID / U,
         F::Gate => EXPONENTIAL / U + 2.0,
-        F::GateSlope => Arithmetic::SINGLE.gate_slope() / U,
+        F::GateSlope => GATE_SLOPE / U,
         F::HardwareExp2 => 2.875,
         F::HardwareReciprocal => 2.0,
         F::HardwareCos | F::HardwareSin => 11.375,

@@ -96,7 +96,9 @@ impl Promise {
 
     /// The same of an implementation that states its arithmetic.
     pub fn recorded(stages: Stages) -> Promise {
-        let arithmetic = Arithmetic { stages, ..Arithmetic::SINGLE };
+        // Where functions are fast, what is subnormal is 0.
+        let underflow = stages.fast.map_or(Arithmetic::SINGLE.underflow, |_| f64::from(f32::MIN_POSITIVE));
+        let arithmetic = Arithmetic { stages, underflow, ..Arithmetic::SINGLE };
         let sums = if stages.naive_phi { Sums::Closed } else { Contract::FRAMEWORK.sums };
         Promise { contract: Contract { arithmetic, sums, ..Contract::FRAMEWORK }, ..Promise::RECORDED }
     }

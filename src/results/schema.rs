@@ -357,7 +357,7 @@ pub struct Worst {
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub ratio: f64,
     /// The share of the kernel's allowance used: error/bound once the rounding to 16 bits on store, which no
-    /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is; equal to it for f32.
+    /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is, and equal to it there and for f32.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub share: f64,
     /// The error in units in the last place of the tensor's type.

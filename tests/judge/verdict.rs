@@ -4,7 +4,7 @@ use approx::assert_relative_eq;
 use holdfast::judge::lifting;
 use holdfast::judge::quick::QuickTally;
 use holdfast::judge::ulp::Format;
-use holdfast::judge::verdict::{Element, Tally};
+use holdfast::judge::verdict::{Distance, Element, Tally};
 use holdfast::results::Verdict::{self, Fail, Pass, Unmeasured};
 
 fn ratio(got: f64, want: f64, bound: f64) -> f64 {
@@ -35,12 +35,16 @@ fn zero_error_passes_a_zero_bound_and_any_error_fails_it() {
 }
 
 #[test]
-fn share_leaves_out_the_rounding_on_store_and_crosses_one_with_the_ratio() {
+fn share_leaves_out_the_rounding_on_store_up_to_the_bound_and_is_the_ratio_beyond() {
     let at = |error: f64| Element { got: 1.0 + error, want: 1.0, bound: 0.75, store: 0.5 };
     let distance = |error: f64| at(error).distance(Format::F16);
     assert_eq!((distance(0.5).share, distance(0.5).ratio), (0.0, 0.5 / 0.75));
     assert_eq!((distance(0.625).share, distance(0.75).share), (0.5, 1.0));
-    assert!(distance(0.7500001).share > 1.0 && distance(0.7500001).ratio > 1.0);
+    for beyond in [0.7500001, 1.5, 1e6] {
+        let Distance { share, ratio, .. } = distance(beyond);
+        assert!(ratio > 1.0);
+        assert_eq!(share, ratio);
+    }
 }
 
 /// Errors of 1/2 in 3 and of 1/4 in 4, of which the second uses more of its bound; an element without a bound, which is not

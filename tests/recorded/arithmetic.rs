@@ -44,10 +44,12 @@ pub struct Factors {
     pub b_bar: f32,
     pub skip: f32,
     pub log2_e: Option<f32>,
+    /// e^x of Ā and of the gate.
+    pub exp: fn(f32) -> f32,
 }
 
 impl Factors {
-    pub const NONE: Factors = Factors { out: 1.0, b_bar: 1.0, skip: 1.0, log2_e: None };
+    pub const NONE: Factors = Factors { out: 1.0, b_bar: 1.0, skip: 1.0, log2_e: None, exp: f32::exp };
 }
 
 pub fn scan_by(
@@ -71,7 +73,8 @@ pub fn scan_by(
                 let of = |values: &[f32], operand| values[problem.operand_index(operand, (0, d), n, l)];
                 let (b, c) = (of(&problem.b, problem.b_operand), of(&problem.c, problem.c_operand));
                 let z = round(Stage::State, delta * problem.a[problem.weight_index(d, n)]);
-                let exponential = factors.log2_e.map_or_else(|| z.exp(), |log2_e| (z * log2_e).exp2());
+                let exponential =
+                    factors.log2_e.map_or_else(|| (factors.exp)(z), |log2_e| (z * log2_e).exp2());
                 let a_bar = round(Stage::State, exponential);
                 let b_bar = factors.b_bar * round(Stage::Du, delta * b);
                 let b_u = round(Stage::Du, b_bar * problem.u[at]);
@@ -80,7 +83,7 @@ pub fn scan_by(
             }
             let skipped = round(Stage::Y, factors.skip * skip[d] * problem.u[at]);
             let y = round(Stage::Y, round(Stage::Y, y) + skipped);
-            let silu = round(Stage::Gate, gate[at] / (1.0 + (-gate[at]).exp()));
+            let silu = round(Stage::Gate, gate[at] / (1.0 + (factors.exp)(-gate[at])));
             out.push(problem.input.round(factors.out * y * silu));
         }
     }
@@ -457,6 +460,8 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "bf16, softplus=naive",
         "phi=naive",
         "softplus=naive, phi=naive",
+        "exp=fast",
+        "y=bf16, exp=fast, scan=log-space",
         "tf32",
         "du=tf32, y=tf32",
         "scan=log-space",
@@ -475,6 +480,8 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "gate=bf16, gate=f32",
         "softplus=bf16",
         "phi=bf16",
+        "exp=naive",
+        "exp=fast, exp=fast",
         "softplus=naive, softplus=naive",
         "bf16, gate=bf16",
         "scan=linear",

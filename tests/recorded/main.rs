@@ -8,11 +8,13 @@ mod searched;
 
 mod arithmetic;
 mod backward;
+mod backward_arithmetic;
 mod backward_identified;
 mod begins;
 mod blind;
 mod budget;
 mod conventions;
+mod fast_math;
 mod files;
 mod formulas;
 mod identified;

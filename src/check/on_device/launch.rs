@@ -342,7 +342,7 @@ fn allowance(numbers: &Numbers) -> RawAllowance {
         repeats: numbers.repeats,
         y_unit: y.unit,
         y_underflow: y.underflow,
-        gate: arithmetic.gate(),
+        gate: arithmetic.gate(0.0),
         gate_unit: gate.unit,
         gate_underflow: gate.underflow,
         gate_vanishes_below: arithmetic.gate_underflow,

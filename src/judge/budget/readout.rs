@@ -113,7 +113,7 @@ impl<'a> Readout<'a> {
             let subnormal =
                 if z == 0.0 { 0.0 } else { 2.0 * arithmetic.underflow + gate.underflow * (1.0 + z.abs()) };
             bound = factor * bound
-                + ((arithmetic.gate() + 3.0 * gate.unit) * factor + vanished + subnormal)
+                + ((arithmetic.gate(z) + 3.0 * gate.unit) * factor + vanished + subnormal)
                     * (value.abs() + bound);
             value *= silu;
         }

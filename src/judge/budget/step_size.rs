@@ -82,7 +82,8 @@ fn unlimited(delta: f32, bias: Option<f32>, delta_softplus: bool, arithmetic: Ar
     // log(1 + eˣ) as it stands: the sum is at least 1, and its rounding an error of u in the logarithm.
     let naive = arithmetic.stages.naive_softplus && softplus > 0.0;
     let rounded_sum = if naive { 2.0 * arithmetic.unit / softplus } else { 0.0 };
-    let error = conditioning * sum_error + arithmetic.softplus() + subnormal + rounded_sum;
+    let functions = arithmetic.softplus() + arithmetic.fast_softplus(x, softplus);
+    let error = conditioning * sum_error + functions + subnormal + rounded_sum;
     (softplus, error + rounding.unit * (1.0 + error))
 }
 

@@ -26,6 +26,8 @@ enum Rounded {
     Skip,
     Skipped,
     Gate,
+    FastDecay,
+    FastGate,
     Stored,
 }
 
@@ -50,7 +52,8 @@ pub fn add(
 ) {
     let Channel { problem, at, .. } = *channel;
     let shape = problem.shape;
-    let stages = channel.contract.arithmetic.stages;
+    let arithmetic = channel.contract.arithmetic;
+    let stages = arithmetic.stages;
     let block = channel.block.map(|block| block.min(shape.seqlen));
     let mut carried = Roundings::new(stages, problem.weights, shape.dstate, block);
     let mut read = Roundings::new(stages, problem.weights, shape.dstate, None);
@@ -71,8 +74,10 @@ pub fn add(
                 real(Rounded::Skip, Stage::Y, skip, 1.0);
                 real(Rounded::Skipped, Stage::Y, y[l] + skip, 1.0);
             }
-            if gate.is_some() {
+            if let Some(gate) = gate {
                 real(Rounded::Gate, Stage::Gate, y[l] + skip, 3.0);
+                let fast = arithmetic.gate(gate) - allowance::GATE;
+                read.run((Rounded::FastGate, 0), gate.into(), (of_y[l] * (y[l] + skip)).abs() * fast, U);
             }
             if let Some(store) = stored {
                 read.run((Rounded::Stored, 0), want[l].into(), weights[l].abs() * store[l], U);
@@ -114,6 +119,8 @@ pub fn add(
                 let by_z = *q * (a_moved * state.before + input_moved);
                 carried.add((Rounded::Z, n), Stage::State, state.z, by_z, 1.0);
                 carried.add((Rounded::Decay, n), Stage::State, state.a_bar, *q * product, 1.0);
+                let fast = (*q * product).norm() * arithmetic.fast_transition(state.z, problem.weights);
+                carried.run((Rounded::FastDecay, n), state.z, fast, U);
                 carried.add((Rounded::Product, n), Stage::State, product, *q * product, 1.0);
                 carried.add((Rounded::Sum, n), Stage::State, state.x, *q * state.x, 1.0);
                 let [before, after] = state.sizes.map(|size| q.norm() * size * U);
@@ -157,7 +164,7 @@ pub fn add(
 
 /// Growth of V where equal values are rounded alike, as far as roundings of stages tell them apart: Σ(Σ size)² over equal ones, of
 /// Σ size².
-fn alike(weights: &[f64], values: &[f64], stages: Stages) -> f64 {
+pub fn alike(weights: &[f64], values: &[f64], stages: Stages) -> f64 {
     let mut sums: HashMap<(i64, i64), f64> = HashMap::new();
     let (unit, mut squares) = (stages.unit().max(U) * ALIKE, 0.0);
     for (weight, value) in weights.iter().zip(values).filter(|(_, value)| **value != 0.0 && value.is_finite())

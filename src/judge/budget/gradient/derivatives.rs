@@ -4,11 +4,12 @@
 //! signs: by the identities of spec.md §6, or as automatic differentiation of the published formula has it, whichever comes to
 //! more. With ζ and the relative error of Δ as in [`crate::judge::model::step`], ζ moves it by |z f′|, and Δ by
 //! |(m + z d/dz) f|, both bounded term by term. What the φ-functions of a plain f32 implementation lose
-//! ([`crate::judge::sums`]) is added.
+//! ([`crate::judge::sums`]) is added, and what approximations of eᶻ are stated to be off.
 
 use crate::formula::{Formula, Function, ReadsNow, Transition};
 use crate::judge::budget::state::{Lanes, WIDTH};
 use crate::judge::lanes::{INVERSE_FACTORIALS, Value};
+use crate::judge::model::fast_transition;
 use crate::judge::sums;
 use crate::problem::Weights;
 use crate::promise::Contract;
@@ -78,7 +79,7 @@ impl<V: Value<WIDTH>> At<V> {
     fn new(formula: &Formula, contract: &Contract, z: V) -> Self {
         let phis = if formula.is_rational() { [V::all(0.0); 5] } else { phis(z) };
         let size = z.norm();
-        let losses = match formula.phis() {
+        let mut losses = match formula.phis() {
             0 => [Lanes::ZERO; 5],
             _ => sums::phi_errors((contract.sums, contract.arithmetic), size, &phis),
         };
@@ -89,6 +90,7 @@ impl<V: Value<WIDTH>> At<V> {
         for (size, phi) in sizes.iter_mut().zip(&phis) {
             *size = phi.norm();
         }
+        losses[0] = losses[0] + sizes[0].times(fast_transition(contract.arithmetic, z));
         At { z, size, sizes, phis, losses, resolvent, alpha }
     }
 

@@ -7,6 +7,9 @@
 //! recurrences: E, D, V and M of [`super`], with e known to what the gate's arithmetic is off. Nothing there is assumed of the
 //! order of the operations, so that it holds for serial scans, trees and chunks.
 //!
+//! Where e^x is stated to be CUDA's approximation (`exp=fast`), what that is off is in Ā, in its derivative, in Δ and its slope, and in the
+//! gate and its slope ([`crate::promise::allowance`]): systematic, all of it.
+//!
 //! # Products
 //!
 //! A gradient's terms are products of a cotangent p, of x or of an input, and of a derivative of Ā or h, known to
@@ -23,6 +26,13 @@
 //! # Sums over states
 //!
 //! N terms in any order: N·u Σ|terms|, never taken as random, since N is small. The skip's D·∂L/∂s is one of the terms of ∂L/∂u.
+//!
+//! # What is kept of y
+//!
+//! `grad.z`_l = dout_l s_l g′(z_l) is linear in s_l = y_l + D·u_l. Where a forward pass keeps s in 16 bits for the way back, stated as `y`
+//! ([`crate::problem::stages`]), it is rounded once: ŝ is off by ε(|s_l| + what s itself may be off) + η, ε the unit of that type and η half
+//! its smallest subnormal, beside what it is off in f32. That is never taken as random, as what rounds after the states in the forward
+//! pass is not. Nothing else is made of s, so that no other gradient's bound has it.
 //!
 //! # Sums over positions
 //!

@@ -3,6 +3,8 @@
 use super::channel::Channel;
 use super::total::Total;
 use crate::judge::budget::{limit_slope, silu, step_size};
+use crate::problem::Stage;
+use crate::problem::stages::Fast;
 use crate::promise::allowance::Arithmetic;
 
 /// One position.
@@ -42,7 +44,7 @@ impl<'a> Readout<'a> {
                     let z = f64::from(z[index]);
                     let gate = silu(z);
                     let vanished = if z < arithmetic.gate_underflow { gate.abs() } else { 0.0 };
-                    let error = (arithmetic.gate() + arithmetic.unit) * gate.abs() + vanished;
+                    let error = (arithmetic.gate(z) + arithmetic.unit) * gate.abs() + vanished;
                     let lost = 2.0 * arithmetic.underflow * (1.0 + dout.abs());
                     (dout * gate, dout.abs() * error + if dout * gate == 0.0 { 0.0 } else { lost })
                 }
@@ -108,6 +110,7 @@ impl<'a> Readout<'a> {
                 let rounded = arithmetic.unit * product.abs() + 2.0 * arithmetic.underflow;
                 s = s.plus(product, rounded, arithmetic.unit);
             }
+            let s = s.kept(arithmetic.stages.rounding(Stage::Y));
             let (slope, terms, error) = gate_slope(f64::from(gates[index]), arithmetic);
             // Rounding costs what the slope is a sum of: near its zero that is not the slope.
             let mut gated = s.times(slope, error, 1.0, arithmetic);
@@ -147,7 +150,7 @@ fn slope(delta: f64, bias: Option<f64>, arithmetic: Arithmetic) -> (f64, f64) {
     };
     let (rising, falling) = (sigmoid(x), sigmoid(-x));
     let threshold = if x > 20.0 { 2.0 * falling } else { 0.0 };
-    let error = rising * (arithmetic.sigmoid() + falling * x.abs() * rounded) + threshold;
+    let error = rising * (arithmetic.sigmoid(x) + falling * x.abs() * rounded) + threshold;
     // eˣ may be subnormal.
     (rising, error + 2.0 * arithmetic.underflow)
 }
@@ -158,9 +161,10 @@ fn gate_slope(z: f64, arithmetic: Arithmetic) -> (f64, f64, f64) {
     let (rising, falling) = (sigmoid(z), sigmoid(-z));
     let slope = rising * (1.0 + z * falling);
     let terms = rising * (1.0 + z.abs() * falling);
-    let lost = if z > 0.0 { 2.0 * z * rising } else { 0.0 };
+    let lost = if z > 0.0 { z * rising } else { 0.0 };
     let vanished = if z < arithmetic.gate_underflow { terms } else { 0.0 };
-    let error = arithmetic.gate_slope() * terms + arithmetic.unit * lost + vanished;
+    let of_sigmoid = 2.0 * arithmetic.unit + arithmetic.fast_quotient(Fast::Gate);
+    let error = arithmetic.gate_slope(z) * terms + of_sigmoid * lost + vanished;
     (slope, terms, error + 2.0 * arithmetic.underflow * (1.0 + z.abs()))
 }
 

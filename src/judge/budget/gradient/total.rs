@@ -6,6 +6,7 @@ use crate::judge::budget::{Bounds, LAMBDA, or_less};
 use crate::judge::lanes::Value;
 use crate::judge::ulp::Format;
 use crate::problem::InputType;
+use crate::problem::stages::Rounding;
 use crate::promise::allowance::Arithmetic;
 
 /// A sum of estimates ([`Estimate`]), before its own additions are counted.
@@ -101,6 +102,12 @@ impl Total {
             weight: self.weight * size,
             stagnating: self.stagnating,
         }
+    }
+
+    /// Kept in a type that rounds so.
+    pub fn kept(self, rounding: Rounding) -> Total {
+        let rounded = rounding.unit * self.reach() + rounding.underflow;
+        Total { worst: self.worst + rounded, linear: self.linear + rounded, ..self }
     }
 
     /// With a real number added that is off by at most `error`.

@@ -1,0 +1,154 @@
+//! Errors of gradients together, where y + D·u is kept in 16 bits between the passes, or e^x is CUDA's approximation
+//! ([`crate::problem::stages`]).
+//!
+//! T and its weights are those of [`super`]. An element has two errors of its own, of what is stated and of what is stored: the part of
+//! its bound that it has beyond that of f32 is the most that the first may come to, r. So V = Σ g²(r² + store²), as often as equal
+//! values occur up to [`super::ALIKE`] of a unit; and D is what f32 allows, or of a likeness [`super::CAREFUL`] times the level of
+//! rounding. A factor and an offset are tried; the states alone give no direction of their own. Of a verdict that is grad.z made of a kept
+//! y alone: elsewhere r is shared by elements, and approximations are systematic.
+//!
+//! As large as roundings of y are errors with a mean square of Σ(r²/(8 ln 2) + store²/3) in units of the bounds, up to a factor of
+//! [`super::AS_LARGE`]: a rounding of a mantissa m is spread evenly over ±1/m of a unit, log₂ m over [0, 1), which makes
+//! ⅓∫m⁻³dm / ln 2 = 1/(8 ln 2); a stored value's is spread evenly over its bound.
+
+use std::f64::consts::LN_2;
+
+use super::roundings::alike;
+use super::{AS_LARGE, Asked, CAREFUL, Kind, Lean, Sums};
+use crate::judge::budget::Bounds;
+use crate::judge::budget::gradient::{Pass, bounds};
+use crate::judge::verdict::quotient;
+use crate::problem::Stages;
+use crate::promise::Promise;
+use crate::tensor::{GradientName, Gradients, Named, Tensor};
+
+/// One gradient, with its bounds by some stages and with all of it in f32.
+struct Errors<'a> {
+    got: &'a Tensor<f32>,
+    stages: Stages,
+    by_stages: &'a Bounds,
+    in_f32: &'a Bounds,
+}
+
+/// How far the errors of a pass's grad.z go one way by more than roundings of its contract's stages do: of several findings that of
+/// most elements.
+pub fn leaning_of_z(pass: Pass, got: &Tensor<f32>) -> Option<Lean> {
+    let stages = pass.contract.arithmetic.stages;
+    let [by_stages, in_f32] = [stages, stages.in_f32()].map(|stages| bounds_by(pass, stages));
+    let z = GradientName::Z;
+    Errors { got, stages, by_stages: &by_stages[z], in_f32: &in_f32[z] }.leaning(Asked::Possibility)
+}
+
+/// Of each of these gradients the first of some stages whose bounds it is within and whose errors it looks like, by their place in the
+/// list, and the largest share of such a bound.
+pub fn explaining(
+    pass: Pass,
+    got: &Gradients<f32>,
+    failing: &[GradientName],
+    all: &[Stages],
+) -> Named<(usize, f64), GradientName> {
+    let mut found: Named<(usize, f64), GradientName> = Named::default();
+    let in_f32 = bounds_by(pass, Stages::NONE);
+    for (place, &stages) in all.iter().enumerate() {
+        let by_stages = bounds_by(pass, stages);
+        for &name in failing {
+            let (Some(got), None) = (got.get(name), found.get(name)) else { continue };
+            let errors = Errors { got, stages, by_stages: &by_stages[name], in_f32: &in_f32[name] };
+            let share = errors.largest_share();
+            if share <= 1.0 && errors.looks_like() {
+                found.insert(name, (place, share));
+            }
+        }
+    }
+    found
+}
+
+fn bounds_by(pass: Pass, stages: Stages) -> Named<Bounds, GradientName> {
+    bounds(Pass { contract: &Promise::recorded(stages).contract, ..pass }).tensors
+}
+
+impl Errors<'_> {
+    fn error(&self, i: usize) -> f64 {
+        f64::from(self.got.values[i]) - self.by_stages.value[i]
+    }
+
+    fn bound(&self, i: usize) -> f64 {
+        self.by_stages.bound[i / self.got.width]
+    }
+
+    /// Infinite for what is no number.
+    fn largest_share(&self) -> f64 {
+        let shares = (0..self.got.values.len()).map(|i| quotient(self.error(i).abs(), self.bound(i)));
+        shares.fold(0.0, |most, share| if share.is_nan() { f64::INFINITY } else { share.max(most) })
+    }
+
+    /// 1/bound², or 0 where an element says nothing.
+    fn weight(&self, i: usize) -> f64 {
+        let (error, bound) = (self.error(i), self.bound(i));
+        if error.is_finite() && bound.is_finite() && bound > 0.0 { bound.powi(-2) } else { 0.0 }
+    }
+
+    /// The squares of what is stated and of what is stored, at most.
+    fn squares(&self, i: usize) -> [f64; 2] {
+        let at = i / self.got.width;
+        let own = |bounds: &Bounds| bounds.bound[at] - bounds.store[at];
+        [own(self.by_stages) - own(self.in_f32), self.by_stages.store[at]].map(|most| most * most)
+    }
+
+    fn leaning(&self, asked: Asked) -> Option<Lean> {
+        let all = self.got.values.len();
+        let len = if asked == Asked::Possibility { self.got.shape[2].max(1) } else { all };
+        let mut found = Vec::new();
+        for kind in [Kind::Factor, Kind::Offset] {
+            let mut whole = Sums::default();
+            for (row, first) in (0..all).step_by(len.max(1)).enumerate() {
+                let sums = self.sums(kind, first..first + len, asked);
+                whole.absorb(&sums);
+                found.extend(sums.lean(kind, Some(row), asked).filter(|_| asked == Asked::Possibility));
+            }
+            found.extend(whole.lean(kind, None, asked));
+        }
+        found.into_iter().max_by_key(|lean| lean.elements)
+    }
+
+    fn sums(&self, kind: Kind, row: std::ops::Range<usize>, asked: Asked) -> Sums {
+        let (mut sums, mut weights) = (Sums::default(), Vec::with_capacity(row.len()));
+        for i in row.clone() {
+            let way = if kind == Kind::Factor { self.by_stages.value[i] } else { 1.0 };
+            let weight = way * self.weight(i);
+            weights.push(weight);
+            if weight == 0.0 {
+                continue;
+            }
+            let at = i / self.got.width;
+            sums.error += weight * self.error(i);
+            sums.whole += weight * way;
+            sums.coherent += weight.abs()
+                * match asked {
+                    Asked::Possibility => self.in_f32.bound[at] - self.in_f32.store[at],
+                    Asked::Likeness => CAREFUL * (self.in_f32.rounding[at] - self.in_f32.store[at]),
+                };
+            sums.variance += weight * weight * self.squares(i).into_iter().sum::<f64>();
+            sums.elements += 1;
+        }
+        sums.variance *= alike(&weights, &self.by_stages.value[row], self.stages);
+        sums
+    }
+
+    fn looks_like(&self) -> bool {
+        if self.leaning(Asked::Likeness).is_some() {
+            return false;
+        }
+        // Errors that are documented are the largest there may be, and no size that they have.
+        if self.stages.in_f32() == self.stages {
+            return true;
+        }
+        let (mut seen, mut expected) = (0.0, 0.0);
+        for i in (0..self.got.values.len()).filter(|i| self.weight(*i) > 0.0) {
+            let [stated, stored] = self.squares(i);
+            seen += self.error(i).powi(2) * self.weight(i);
+            expected += (stated / (8.0 * LN_2) + stored / 3.0) * self.weight(i);
+        }
+        (0.5 * f64::ln(seen / expected)).abs() <= AS_LARGE.ln()
+    }
+}
