@@ -59,9 +59,6 @@ impl Scan<'_> {
 
 impl Runner {
     /// The runner of a backend and tier; of `auto` a GPU's where there is one.
-    ///
-    /// # Errors
-    /// It cannot run here.
     pub fn open(choice: Choice, tier: Tier) -> Result<Runner, CudaError> {
         match choice {
             Choice::Reference => Ok(Runner::Reference),
@@ -75,9 +72,6 @@ impl Runner {
     }
 
     /// The kernels built for this CPU, in a worker that is set up so.
-    ///
-    /// # Errors
-    /// The worker cannot be started.
     pub fn on_cpu(mut setup: Setup, tier: Tier) -> Result<Runner, CudaError> {
         setup.program.arguments.extend(["--stand-in".to_owned(), usize::MAX.to_string()]);
         let worker = Box::new(CudaBackend::with_setup(setup)?.in_tier(tier));
@@ -147,9 +141,6 @@ impl Runner {
     }
 
     /// Times a scan, warm and cold; with the bytes that its kernel takes beside inputs and outputs.
-    ///
-    /// # Errors
-    /// It cannot run.
     pub fn scan(&self, scan: Scan, repeats: Repeats) -> Result<(Series, usize), KernelError> {
         match self {
             Runner::Kernels { .. } => {

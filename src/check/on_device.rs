@@ -83,9 +83,6 @@ pub type FirstTry = (Named<QuickTally>, f64);
 
 impl DeviceJudge {
     /// The first visible GPU.
-    ///
-    /// # Errors
-    /// What CUDA lacks here.
     pub fn open() -> Result<Self, CudaError> {
         Ok(DeviceJudge { local: LocalDevice::open()?, piece: pieces::PIECE })
     }
@@ -175,9 +172,6 @@ impl DeviceJudge {
 
     /// What the device says of every channel, output by output, before any of it is checked. The next rows are read while it
     /// works. Not to be called from a thread of rayon's pool, either.
-    ///
-    /// # Errors
-    /// What cannot be read, and a device that fails.
     pub fn first_tries<R: Read + Seek + Send>(
         &mut self,
         recording: &Recording<R>,

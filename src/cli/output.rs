@@ -141,9 +141,6 @@ impl Args {
     }
 
     /// [`prepare`], for these options.
-    ///
-    /// # Errors
-    /// Those of [`prepare`].
     pub fn prepare(&self, directory: Option<&Path>) -> Result<(), CliError> {
         let bad = |option, place: &Path, expected| {
             Err(BadPlace { option, place: place.to_string_lossy().into_owned(), expected }.into())
@@ -175,9 +172,6 @@ impl Args {
 }
 
 /// Writes machine output into its file. What is for standard output comes back; for all else the line that says where it is.
-///
-/// # Errors
-/// [`CliError::Report`] for what cannot be written.
 pub fn put_json(
     file: Option<&Path>,
     text: impl FnOnce() -> Result<String, ReportError>,
@@ -216,9 +210,6 @@ fn put(
 }
 
 /// Has failing cases explained, so many, after their verdicts are said and stand in all files. What writes these comes back.
-///
-/// # Errors
-/// Those of `explain`; [`CliError::Report`] for what cannot be written.
 pub fn explained<E: Into<CliError>>(
     results: &mut Results,
     places: (&Args, Option<&Path>),
@@ -252,9 +243,6 @@ pub fn stamp(results: &mut Results, took: Option<Duration>) {
 }
 
 /// Writes all that was asked for; what the command comes to, with `notes` before its last line.
-///
-/// # Errors
-/// [`CliError::Report`] for what cannot be written.
 pub fn finish(
     results: &Results,
     args: &Args,
@@ -267,9 +255,6 @@ pub fn finish(
 }
 
 /// [`finish`], where something else writes the report.
-///
-/// # Errors
-/// Those of [`finish`].
 pub fn finish_by(
     write: WriteReport,
     results: &Results,

@@ -103,9 +103,6 @@ impl Sweeps {
     }
 
     /// All of it; `progress` is called after each unit.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn run(&self, progress: &(dyn Fn() + Sync)) -> Result<Results, SweepError> {
         let units: Vec<usize> = (0..self.len()).collect();
         let mut ranges = vec![None; units.len()];
@@ -119,9 +116,6 @@ impl Sweeps {
     }
 
     /// About how long all of it takes here, measured on a small share of it.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn estimate(&self) -> Result<Duration, SweepError> {
         let is_on_cpu = matches!(self.place, Place::Cpu(_));
         let (mut every, step) = if is_on_cpu { (16 * SAMPLED, 1) } else { (self.every, TIMED_RANGES) };

@@ -40,9 +40,6 @@ struct Buffers {
 
 impl DeviceSweep {
     /// The first visible GPU, for this thread.
-    ///
-    /// # Errors
-    /// What CUDA lacks here.
     pub fn open() -> Result<Self, CudaError> {
         LocalDevice::open().map(DeviceSweep::on)
     }
@@ -57,9 +54,6 @@ impl DeviceSweep {
     }
 
     /// Compiles what the functions need, on all cores.
-    ///
-    /// # Errors
-    /// What does not compile.
     pub fn prepare(&self, asked: &[ScalarFunction]) -> Result<(), LocalError> {
         let Some(images) = &self.local.images else { return Ok(()) };
         let kernels: Vec<Kernel> =
@@ -68,9 +62,6 @@ impl DeviceSweep {
     }
 
     /// Evaluates a function, and what the judge there says of its values. Lists have the order of their arguments.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn judge(
         &mut self,
         function: ScalarFunction,

@@ -94,9 +94,6 @@ struct Certificate<'a> {
 }
 
 /// `functions.json`; none where no function was swept.
-///
-/// # Errors
-/// It cannot be made into JSON.
 pub fn certificate(results: &Results) -> Result<Option<String>, ReportError> {
     let functions = all(results);
     if functions.is_empty() {

@@ -11,9 +11,6 @@ use crate::results::functions::FunctionSummary;
 use crate::results::{Results, Verdict};
 
 /// The results as XML.
-///
-/// # Errors
-/// [`ReportError::Junit`] for what cannot be serialized.
 pub fn to_string(results: &Results) -> Result<String, ReportError> {
     let mut report = Report::new(format!("holdfast {}", results.backend));
     let cases = results.cases.iter().map(|case| (case.verdict, Failure::Case(case)));

@@ -22,9 +22,6 @@ use crate::results::{
 use crate::tensor::ComputedName;
 
 /// The table of these results, as a file's content.
-///
-/// # Errors
-/// [`ReportError::Parquet`] for what cannot be written.
 pub fn to_bytes(results: &Results) -> Result<Vec<u8>, ReportError> {
     Ok(match file_name(results) {
         FUNCTIONS => {

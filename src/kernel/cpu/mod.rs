@@ -83,9 +83,6 @@ impl CpuBackend {
 
     /// A copy of the kernels with a fault in it, by its name in `kernels/faults/list.cuh`, and perhaps a second one:
     /// to test what judges them. It takes f32 inputs only.
-    ///
-    /// # Errors
-    /// When the kernels have no fault of that name.
     pub fn with_faults(first: &str, second: Option<&str>) -> Result<Self, UnknownFault> {
         let number = |name: &str| {
             (1..)

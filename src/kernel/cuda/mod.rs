@@ -187,9 +187,6 @@ impl CudaBackend {
     }
 
     /// Runs a job again and again; how long each run took, and what the last one returned, where that is asked for.
-    ///
-    /// # Errors
-    /// As of any case.
     pub fn time(
         &self,
         kernel: Kernel,
@@ -201,9 +198,6 @@ impl CudaBackend {
     }
 
     /// The same by the kernel and then by each peer, in turn.
-    ///
-    /// # Errors
-    /// As of any case.
     pub fn race(&self, kernel: Kernel, job: impl FnOnce() -> Job, timing: &Timing) -> Result<Vec<Raced>> {
         let mut timing = timing.clone();
         if let Some(flush) = &mut timing.flush {

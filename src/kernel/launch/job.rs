@@ -394,9 +394,6 @@ impl Job {
     }
 
     /// The same of those outputs that are there, up to the first one that is not: of a function that returns no last state.
-    ///
-    /// # Errors
-    /// As above.
     pub fn returned_some(&self, outputs: &Bytes) -> Result<Returned> {
         let there = outputs.iter().take(self.outputs.len()).take_while(|bytes| bytes.is_some()).count();
         decoded(&self.outputs[..there], &outputs[..there])

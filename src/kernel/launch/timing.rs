@@ -90,9 +90,6 @@ enum Contestant<'a> {
 }
 
 /// Times a job, and the libraries of [`Timing::peers`] in turn with it.
-///
-/// # Errors
-/// Those of the device.
 pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<Run>> {
     let peers: Vec<Result<Peer>> = timing.peers.iter().map(|path| Peer::load(path)).collect();
     let opponents = peers.iter().map(|peer| peer.as_ref().map(|peer| peer as &dyn Opponent));
@@ -101,9 +98,6 @@ pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<R
 
 /// Loads a job, runs it as often as is asked for, and frees everything: the kernels first, then each opponent, all in turn. What an
 /// opponent cannot do is its own error.
-///
-/// # Errors
-/// Those of the device.
 pub fn race(
     device: &mut dyn Device,
     job: &Job,
