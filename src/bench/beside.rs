@@ -14,7 +14,6 @@ use crate::results::Results;
 use crate::results::bench::{TimedScan, Work};
 use crate::truth;
 
-/// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// What the function is called.
@@ -26,7 +25,6 @@ pub struct Asked {
     pub repeats: Repeats,
     /// The device's own where the function's work is on the default stream of this thread's device, else the host's.
     pub clock: Clock,
-    /// The call that repeats it.
     pub command: String,
 }
 

@@ -40,7 +40,6 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The job that computes it.
     pub fn job(&self) -> Job {
         match self.given {
             Some(given) => Job::backward(self.method, self.problem, given, self.problem.input.into()),
@@ -48,7 +47,6 @@ impl Scan<'_> {
         }
     }
 
-    /// The kernel that computes it.
     pub fn kernel(&self) -> Kernel {
         match self.given {
             Some(_) => Kernel::Backward(Instantiation::for_problem(self.method, self.problem)),
@@ -87,7 +85,6 @@ impl Runner {
         }
     }
 
-    /// The backend.
     pub fn choice(&self) -> Choice {
         match self {
             Runner::Kernels { choice, .. } => *choice,
@@ -103,17 +100,14 @@ impl Runner {
         }
     }
 
-    /// The tier of its forward kernels.
     pub fn tier(&self) -> Tier {
         self.worker().map_or(Tier::Accurate, |worker| worker.tier())
     }
 
-    /// Whether it is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.choice() == Choice::Cuda
     }
 
-    /// What it runs on, in words.
     pub fn device(&self) -> String {
         match self {
             Runner::Kernels { worker, .. } if self.is_gpu() => worker.device(),
@@ -122,7 +116,6 @@ impl Runner {
         }
     }
 
-    /// The worker, where there is one.
     pub fn worker(&self) -> Option<&CudaBackend> {
         match self {
             Runner::Kernels { worker, .. } => Some(worker),

@@ -25,7 +25,6 @@ pub struct FileError {
     pub source: Reason,
 }
 
-/// A file that is to be judged.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub path: PathBuf,

@@ -57,7 +57,6 @@ pub enum DeviceJudgeError {
 /// What was done where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// The device, in words.
     pub device: String,
     /// Channels of outputs that it settled, and all of them.
     pub settled: usize,

@@ -165,7 +165,6 @@ fn names(runs: &[&Path]) -> Vec<String> {
     runs.iter().map(|path| name(path).unwrap_or_else(|| text(path.as_os_str()))).collect()
 }
 
-/// The command line that repeats this run.
 fn command(args: &Args, runs: &[&Path]) -> String {
     let mut words = vec!["holdfast check".to_owned()];
     words.extend(runs.iter().map(|path| quoted(path)));

@@ -55,7 +55,6 @@ impl Args {
         ScalarFunction::ALL.into_iter().filter(|one| asked.is_empty() || asked.contains(one)).collect()
     }
 
-    /// The command line that repeats this run.
     fn command(&self, backend: &str) -> String {
         let asked = if self.functions.is_empty() { Vec::new() } else { self.functions() };
         let words = std::iter::once("holdfast sweep").chain(asked.iter().map(|function| function.name()));

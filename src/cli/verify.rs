@@ -192,7 +192,6 @@ impl Args {
         }
     }
 
-    /// The command line that repeats this run.
     fn command(&self) -> String {
         let mut words = vec!["holdfast verify".to_owned()];
         words.extend(Selection::all(&self.methods).iter().map(|m| format!("--method {m}")));

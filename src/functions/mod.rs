@@ -47,7 +47,6 @@ pub struct Sweeps {
     pub functions: Vec<ScalarFunction>,
     /// One of so many arguments is judged.
     pub every: u32,
-    /// The command line that repeats the run.
     pub command: String,
     pub place: Place,
 }

@@ -16,7 +16,6 @@ use crate::kernel::local::{LocalDevice, LocalError};
 use crate::kernel::registry::Kernel;
 use crate::scalar_function::ScalarFunction;
 
-/// Threads of a block.
 const THREADS: u32 = 256;
 /// Blocks of the judge: about four for each multiprocessor of the largest GPU.
 const BLOCKS: u32 = 512;

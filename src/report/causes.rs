@@ -18,7 +18,6 @@ pub struct Line {
     pub failing: String,
     /// What explains it, or why there is no output; empty where nothing is known.
     pub looks_like: String,
-    /// A command that reruns one failure.
     pub rerun: String,
 }
 

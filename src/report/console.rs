@@ -67,7 +67,6 @@ pub struct View<'a> {
     /// Whole lines on the run.
     pub notes: &'a str,
     pub took: Option<Duration>,
-    /// Whether ANSI colours are wanted.
     pub colour: bool,
     pub detail: Detail,
 }
@@ -78,7 +77,6 @@ pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String 
     render_view(results, View { report, colour, ..View::default() })
 }
 
-/// The console report as it is wanted.
 pub fn render_view(results: &Results, view: View) -> String {
     let detail = view.detail;
     let mut parts = Vec::new();

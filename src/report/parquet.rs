@@ -316,7 +316,6 @@ fn function_columns<'a>() -> Vec<Named<RangeRow<'a>>> {
     ]
 }
 
-/// What was timed.
 struct TimingRow<'a> {
     run: &'a Results,
     timed: &'a Timed,

@@ -109,7 +109,6 @@ impl CpuBackend {
         CpuBackend::default().with_build(Build { crash: Some(crash), ..Build::default() })
     }
 
-    /// With this time limit for one launch.
     pub fn with_limit(self, limit: Duration) -> Self {
         CpuBackend { limit, ..self }
     }
@@ -236,7 +235,6 @@ impl CpuBackend {
         self.run(&job, only)
     }
 
-    /// Ā and B̄.
     fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<Returned> {
         check_processor()?;
         shapes::check_coefficients(problem)?;

@@ -70,7 +70,6 @@ pub enum CudaError {
     NotHoldfast(PathBuf),
 }
 
-/// How a backend is set up.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// What is run as a worker.
@@ -181,7 +180,6 @@ impl CudaBackend {
         Ok(self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?.scan(problem))
     }
 
-    /// What the device says of itself.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }

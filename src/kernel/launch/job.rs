@@ -70,7 +70,6 @@ impl Output {
         Output { name: "workspace".to_owned(), element, len }
     }
 
-    /// What it takes.
     pub fn bytes(&self) -> usize {
         self.len * self.element.size()
     }
@@ -100,7 +99,6 @@ impl Returned {
         there.map(|((name, values), _)| (name, problem.gradient(name, values))).collect()
     }
 
-    /// Of element-wise derivatives.
     pub fn derivatives(self) -> Derivatives {
         let mut values = self.narrowed();
         let mut next = || values.next().unwrap_or_default();
@@ -122,12 +120,10 @@ impl Returned {
         CoefficientGradients { delta, a, b }
     }
 
-    /// As they are.
     pub fn values(self) -> Vec<Vec<f64>> {
         self.0
     }
 
-    /// Of element-wise coefficients.
     pub fn coefficients<T: Copy + 'static>(self) -> Coefficients<T>
     where
         f64: AsPrimitive<T>,
@@ -181,7 +177,6 @@ pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5], arithmetic
     }
 }
 
-/// In which a kernel scans.
 pub(super) fn directions(kernel: Kernel) -> usize {
     if kernel.is_bidirectional() { 2 } else { 1 }
 }
@@ -192,7 +187,6 @@ pub(super) fn workspace_of(shape: &BackwardShape) -> BackwardWorkspace {
     workspace
 }
 
-/// The outputs' values, from their bytes.
 fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned> {
     let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
         let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;

@@ -12,7 +12,6 @@ use super::loaded::Loaded;
 use super::peer::Peer;
 use crate::kernel::launch::Result;
 
-/// What tells the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Clock {
     /// The device's own, around the launches alone; the host's where it has none.
@@ -55,7 +54,6 @@ impl Timing {
     }
 }
 
-/// What was measured of a job.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Seconds of each run whose data an earlier one has left in the caches, in order.

@@ -38,7 +38,6 @@ pub fn weights(results: &Results) -> Vec<Weights> {
     all
 }
 
-/// One line per method.
 pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
     let view = |line: summary::MethodLine| {
         // Per weight type: what is worst, where it is, and the worst sweep.
