@@ -104,10 +104,7 @@ pub struct Args {
 /// [`CliError::Check`] for a file that is no recorded run; reports that cannot be written; parts of another run in their folder.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let out = args.output.out.as_deref();
-    match args.partition {
-        Some(_) => output::prepare_folder(out)?,
-        None => args.output.prepare(out)?,
-    }
+    args.output.prepare(out, args.partition)?;
     let no_cuda = |error: CudaError| SelectError::NoCudaForJudge(error.to_string());
     let device = args.backend.open(DeviceJudge::open).map_err(no_cuda)?;
     let paths = distinct(&args.runs);

@@ -30,7 +30,7 @@ pub struct Args {
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let started = Instant::now();
     let out = args.output.out.as_deref();
-    args.output.prepare(out)?;
+    args.output.prepare(out, None)?;
     let mut results = parts::merge(&args.parts)?;
     output::stamp(&mut results, None);
     output::finish(&results, &args.output, out, "", started.elapsed(), show)

@@ -108,10 +108,7 @@ impl Args {
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
     let out = args.output.out.as_deref();
-    match args.partition {
-        Some(_) => output::prepare_folder(out)?,
-        None => args.output.prepare(out)?,
-    }
+    args.output.prepare(out, args.partition)?;
     let no_cuda = |error: CudaError| SelectError::NoCuda(error.to_string());
     let device = args.backend.open(DeviceSweep::open).map_err(no_cuda)?;
     let (backend, why, place) = match device {

@@ -292,10 +292,7 @@ impl Args {
 
     /// Whether all that is to be written can be.
     fn prepare(&self) -> Result<(), CliError> {
-        match self.partition {
-            Some(_) => output::prepare_folder(self.output.out.as_deref()),
-            None => self.output.prepare(self.report_directory()),
-        }
+        self.output.prepare(self.report_directory(), self.partition)
     }
 
     fn report_directory(&self) -> Option<&Path> {
