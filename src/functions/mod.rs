@@ -236,7 +236,7 @@ fn arguments(negative: bool, exponent: u8, every: u32) -> Arguments {
 pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32) -> FunctionRange {
     let rules = rules(function);
     let Arguments { first, stride, count } = arguments(negative, exponent, every);
-    let mut tried = Tried::NONE;
+    let mut tried = Tried::none();
     for begun in (0..count).step_by(AT_A_TIME as usize) {
         let arguments =
             Arguments { first: first + begun * stride, stride, count: AT_A_TIME.min(count - begun) };

@@ -91,11 +91,11 @@ impl DeviceSweep {
         };
         let blocks = count.div_ceil(THREADS).clamp(1, BLOCKS);
         self.local.run(Kernel::JudgeFunction(function), (blocks, THREADS), Params::Function(judge))?;
-        let mut of_blocks = vec![FunctionTally::NONE; blocks as usize];
+        let mut of_blocks = vec![FunctionTally::none(); blocks as usize];
         self.local.device.read(tallies, plain::bytes_mut(&mut of_blocks))?;
         let mut counts = [0u32; 2];
         self.local.device.read(listed, plain::bytes_mut(&mut counts))?;
-        let mut tried = Tried::NONE;
+        let mut tried = Tried::none();
         of_blocks.iter().for_each(|tally| tried.tally.merge(tally));
         let FunctionFindings { judged, outside, nans, .. } = tried.tally.found;
         if judged + outside + nans != u64::from(count) || counts.into_iter().any(|listed| listed > count) {

@@ -395,7 +395,7 @@ c_struct! {
 
 c_struct! {
     /// What became of a function's values at some arguments of one sign: counts, the worst and the first of what there is.
-    #[derive(Debug, PartialEq)]
+    #[derive(Debug, Default, PartialEq)]
     FunctionFindings = "holdfast_judge::FunctionFindings" {
         judged: u64,
         outside: u64,

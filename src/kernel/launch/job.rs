@@ -200,6 +200,22 @@ fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned> {
 }
 
 impl Job {
+    /// In one chunk, without inputs and workspace.
+    fn of(kernel: Kernel, sizes: [usize; 5], outputs: Vec<Output>) -> Self {
+        Job {
+            kernel,
+            image: None,
+            image_then: None,
+            sizes,
+            chunk_len: sizes[3],
+            delta_softplus: false,
+            complete: true,
+            outputs,
+            workspace: Output::workspace(Element::F32, 0),
+            inputs: Vec::new(),
+        }
+    }
+
     /// A scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or double for
     /// a lifted kernel. `kernel` is the one that the problem needs, or one that misbehaves in its place.
     pub fn scan(kernel: Kernel, problem: &Problem, storage: Element) -> Self {
@@ -212,21 +228,13 @@ impl Job {
         // What a fault may run in another method's place needs what that one needs.
         let needs_workspace = kernel.is_bidirectional() || CpuBackend::planted_fault().is_some();
         let workspace = if needs_workspace { problem.shape.sequence_len() } else { 0 };
+        let arithmetic = if storage == Element::F64 { storage } else { Element::F32 };
         Job {
-            kernel,
-            image: None,
-            image_then: None,
-            sizes: [batch, dim, dstate, seqlen, groups],
-            chunk_len: seqlen,
             delta_softplus: problem.delta_softplus,
-            complete: true,
-            outputs: SCANNED.map(output).to_vec(),
-            // Poly's reversed scan.
-            workspace: Output::workspace(
-                if storage == Element::F64 { storage } else { Element::F32 },
-                workspace,
-            ),
             inputs: scan_inputs(problem, storage),
+            // Poly's reversed scan.
+            workspace: Output::workspace(arithmetic, workspace),
+            ..Job::of(kernel, [batch, dim, dstate, seqlen, groups], SCANNED.map(output).to_vec())
         }
     }
 
@@ -264,17 +272,12 @@ impl Job {
         inputs.push(Some(storage.encode(&given.dout)));
         inputs.push(given.dlast_state.as_ref().map(|values| Element::F32.encode(values)));
         let bytes = workspace_of(&backward_shape(which, sizes, arithmetic)).bytes as usize;
+        let outputs = GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect();
         Job {
-            kernel: Kernel::Backward(which),
-            image: None,
-            image_then: None,
-            sizes,
-            chunk_len: seqlen,
             delta_softplus: problem.delta_softplus,
-            complete: true,
-            outputs: GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect(),
             workspace: Output::workspace(arithmetic, bytes.div_ceil(arithmetic.size())),
             inputs,
+            ..Job::of(Kernel::Backward(which), sizes, outputs)
         }
     }
 
@@ -283,17 +286,11 @@ impl Job {
         let n = problem.delta.len();
         let len = n * problem.weights.width();
         let output = |name: &str| Output { name: name.to_owned(), element: Element::F32, len };
+        let kernel = Kernel::Differentiate { method, weights: problem.weights };
+        let outputs = StepName::ALL.map(|name| output(name.name())).to_vec();
         Job {
-            kernel: Kernel::Differentiate { method, weights: problem.weights },
-            image: None,
-            image_then: None,
-            sizes: [n, 0, 0, 0, 0],
-            chunk_len: 0,
-            delta_softplus: false,
-            complete: true,
-            outputs: StepName::ALL.map(|name| output(name.name())).to_vec(),
-            workspace: Output::workspace(Element::F32, 0),
             inputs: [&problem.delta, &problem.a].map(|values| Some(Element::F32.encode(values))).to_vec(),
+            ..Job::of(kernel, [n, 0, 0, 0, 0], outputs)
         }
     }
 
@@ -304,16 +301,9 @@ impl Job {
         let len = n * problem.weights.width();
         let output = |name: &str| Output { name: name.to_owned(), element: returned, len };
         Job {
-            kernel,
-            image: None,
-            image_then: None,
-            sizes: [n, 0, 0, 0, 0],
-            chunk_len: 0,
-            delta_softplus: false,
-            complete: true,
-            outputs: vec![output("a_bar"), output("b_bar")],
             workspace: Output::workspace(returned, 0),
             inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
+            ..Job::of(kernel, [n, 0, 0, 0, 0], vec![output("a_bar"), output("b_bar")])
         }
     }
 
@@ -350,18 +340,12 @@ impl Job {
             _ if operation.tells_clock() => n + 2,
             _ => n,
         };
+        let values = Output { name: "values".to_owned(), element: Element::F32, len: written };
         Job {
-            kernel: Kernel::Measure(operation),
-            image: None,
-            image_then: None,
-            sizes: [n, repeat, 0, 0, 0],
-            chunk_len: 0,
-            delta_softplus: false,
-            complete: true,
-            outputs: vec![Output { name: "values".to_owned(), element: Element::F32, len: written }],
             // What is read where nobody gives values.
             workspace: Output::workspace(Element::F32, read),
             inputs: vec![None],
+            ..Job::of(Kernel::Measure(operation), [n, repeat, 0, 0, 0], vec![values])
         }
     }
 
