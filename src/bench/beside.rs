@@ -78,7 +78,6 @@ pub fn compare(asked: &Asked, drawn: &Drawn, opponent: &dyn Opponent) -> Result<
     Ok(Results {
         bench,
         machines: vec![machine],
-        created: crate::results::date::now(),
         kernel_source: crate::kernel::production_hash().to_owned(),
         ..Results::empty(1, runner.name(), runner.device(), command.clone())
     })
