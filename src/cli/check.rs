@@ -98,10 +98,6 @@ pub struct Args {
     pub output: output::Args,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// [`CliError::Check`] for a file that is no recorded run; reports that cannot be written; parts of another run in their folder.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let out = args.output.out.as_deref();
     args.output.prepare(out, args.partition)?;

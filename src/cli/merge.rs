@@ -23,10 +23,6 @@ pub struct Args {
     pub output: output::Args,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Parts that are missing or do not belong together; a report that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let started = Instant::now();
     let out = args.output.out.as_deref();

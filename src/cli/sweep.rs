@@ -101,10 +101,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A report that cannot be written; parts of another run in its folder; hours that nobody asked for.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
     let out = args.output.out.as_deref();

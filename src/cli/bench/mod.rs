@@ -300,10 +300,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A backend that cannot run here; a report that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
     if args.judge {
