@@ -20,7 +20,7 @@ from . import _holdfast
 from ._arrays import Host, origin, to_host, widened
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
-from ._layout import OF_HEADS, known_layout
+from ._layout import OF_HEADS, WEIGHTS, known_layout
 from ._names import ALIASES, called, called_in, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
@@ -33,8 +33,6 @@ _TRANSFORMERS = {"hidden_states": "u", "dt": "delta"}
 _SSD = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_softplus", "initial_states": "initial_state"}
 _OF_HEADS = {**_SSD, **_TRANSFORMERS}
 _UPDATE = {**_OF_HEADS, "state": "initial_state"}
-
-_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
 
 #: Functions that are scans: the module that has them, or the package whose modules each have their own; what their arguments are
 #: called there, and their layout. Every module that has imported such a function has it under the same name.
@@ -312,7 +310,7 @@ class Capture:
                     grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
                 is_wide = to_host("out", run["out"]).stored == "F32"
                 narrow = [name for name in _ARGUMENTS if name in grads and grads[name].stored in ("F16", "BF16")]
-                narrow = [name for name in narrow if is_wide or name in _WEIGHTS]
+                narrow = [name for name in narrow if is_wide or name in WEIGHTS]
                 if narrow:
                     self._because(
                         f"the gradients of {', '.join(narrow)} have 16 bits and were left out, expected f32 as out, or as the weights of "
@@ -390,7 +388,6 @@ class Capture:
             return returned
 
         return recorded
-
 
     def fused(self, fn: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function of which nothing can be recorded, with its calls counted."""

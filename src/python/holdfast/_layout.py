@@ -28,7 +28,7 @@ _SEQUENCES = ("u", "delta", "z")
 #: What layout="blhp" has for each head, and not for each of its channels.
 OF_HEADS = ("A", "delta", "D", "delta_bias")
 #: Parameters, which models in 16 bits have in 16 bits.
-_WEIGHTS = ("A", "D", "delta_bias", "initial_state")
+WEIGHTS = ("A", "D", "delta_bias", "initial_state")
 
 
 class Tensor(NamedTuple):
@@ -187,7 +187,7 @@ def tensors(
     stored = {name: host.stored for name, host in hosts.items()}
     given = {stored[name] for name in hosts if _role(name) == "out"}
     of_run = (*_SEQUENCES, "B", "C") if given == {"F32"} else ()
-    for name in (*of_run, *(_WEIGHTS if widens_weights else ())):
+    for name in (*of_run, *(WEIGHTS if widens_weights else ())):
         if name in hosts:
             hosts[name] = widened(hosts[name])
     u, a = hosts.get("u"), hosts.get("A")
