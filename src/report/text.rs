@@ -156,7 +156,11 @@ pub fn element(tensor: &str, index: &[usize]) -> String {
 pub fn pair(tensor: ComputedName, pair: &Pair) -> String {
     let at = element(tensor.name(), &pair.worst_index);
     let Pair { left, right, status, ratio, .. } = pair;
-    format!("{left} and {right}: {}; worst at {at}, {} × the sum of both bounds", status.what(), share(*ratio))
+    format!(
+        "{left} and {right}: {}; worst at {at}, {} × the sum of both bounds",
+        status.what(),
+        share(*ratio)
+    )
 }
 
 /// Which element is worst, and how it is against its bound.
