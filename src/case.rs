@@ -100,7 +100,6 @@ pub fn diagnose_gradients(
     faults::gradient::diagnose(&case, failing)
 }
 
-/// The same numbers in f64.
 pub fn widened(got: &Gradients<f32>) -> Gradients<f64> {
     got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()))
 }

@@ -15,7 +15,6 @@ use crate::results::revisions::MethodDiff;
 pub use crate::results::revisions::{Diff, Revision};
 use crate::truth;
 
-/// What to compare.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// In the order of ids.

@@ -95,9 +95,6 @@ pub fn methods() -> &'static MethodAnalysis {
 }
 
 /// Measures everything.
-///
-/// # Errors
-/// A value that the truth cannot certify.
 pub fn measure() -> Result<MethodAnalysis, TruthError> {
     let (convergence, stability) = rayon::join(order::measure, stability::measure);
     let convergence = convergence?;

@@ -14,7 +14,6 @@ use crate::results::Results;
 use crate::results::bench::{TimedScan, Work};
 use crate::truth;
 
-/// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// What the function is called.
@@ -26,7 +25,6 @@ pub struct Asked {
     pub repeats: Repeats,
     /// The device's own where the function's work is on the default stream of this thread's device, else the host's.
     pub clock: Clock,
-    /// The call that repeats it.
     pub command: String,
 }
 
@@ -80,7 +78,6 @@ pub fn compare(asked: &Asked, drawn: &Drawn, opponent: &dyn Opponent) -> Result<
     Ok(Results {
         bench,
         machines: vec![machine],
-        created: crate::results::date::now(),
         kernel_source: crate::kernel::production_hash().to_owned(),
         ..Results::empty(1, runner.name(), runner.device(), command.clone())
     })

@@ -19,7 +19,6 @@ use crate::results::whole::{Found, Whole};
 use crate::results::{Results, Verdict};
 use crate::truth;
 
-/// What a person asks for.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     pub methods: Vec<Method>,
@@ -33,18 +32,15 @@ pub struct Wanted {
     pub repeats: Repeats,
     /// Who computes forward scans beside the kernels.
     pub peers: Vec<Peer>,
-    /// The command line that repeats the run.
     pub command: String,
 }
 
-/// One timing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unit {
     Operation { operation: Operation, runner: usize },
     Scan { work: Work, scan: TimedScan, runner: usize },
 }
 
-/// Everything that is timed.
 pub struct Plan {
     runners: Vec<Runner>,
     units: Vec<Unit>,
@@ -143,7 +139,6 @@ impl Plan {
         results
     }
 
-    /// What is timed on.
     pub fn runners(&self) -> &[Runner] {
         &self.runners
     }

@@ -40,7 +40,6 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The job that computes it.
     pub fn job(&self) -> Job {
         match self.given {
             Some(given) => Job::backward(self.method, self.problem, given, self.problem.input.into()),
@@ -48,7 +47,6 @@ impl Scan<'_> {
         }
     }
 
-    /// The kernel that computes it.
     pub fn kernel(&self) -> Kernel {
         match self.given {
             Some(_) => Kernel::Backward(Instantiation::for_problem(self.method, self.problem)),
@@ -59,9 +57,6 @@ impl Scan<'_> {
 
 impl Runner {
     /// The runner of a backend and tier; of `auto` a GPU's where there is one.
-    ///
-    /// # Errors
-    /// It cannot run here.
     pub fn open(choice: Choice, tier: Tier) -> Result<Runner, CudaError> {
         match choice {
             Choice::Reference => Ok(Runner::Reference),
@@ -75,9 +70,6 @@ impl Runner {
     }
 
     /// The kernels built for this CPU, in a worker that is set up so.
-    ///
-    /// # Errors
-    /// The worker cannot be started.
     pub fn on_cpu(mut setup: Setup, tier: Tier) -> Result<Runner, CudaError> {
         setup.program.arguments.extend(["--stand-in".to_owned(), usize::MAX.to_string()]);
         let worker = Box::new(CudaBackend::with_setup(setup)?.in_tier(tier));
@@ -93,7 +85,6 @@ impl Runner {
         }
     }
 
-    /// The backend.
     pub fn choice(&self) -> Choice {
         match self {
             Runner::Kernels { choice, .. } => *choice,
@@ -109,17 +100,14 @@ impl Runner {
         }
     }
 
-    /// The tier of its forward kernels.
     pub fn tier(&self) -> Tier {
         self.worker().map_or(Tier::Accurate, |worker| worker.tier())
     }
 
-    /// Whether it is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.choice() == Choice::Cuda
     }
 
-    /// What it runs on, in words.
     pub fn device(&self) -> String {
         match self {
             Runner::Kernels { worker, .. } if self.is_gpu() => worker.device(),
@@ -128,7 +116,6 @@ impl Runner {
         }
     }
 
-    /// The worker, where there is one.
     pub fn worker(&self) -> Option<&CudaBackend> {
         match self {
             Runner::Kernels { worker, .. } => Some(worker),
@@ -147,9 +134,6 @@ impl Runner {
     }
 
     /// Times a scan, warm and cold; with the bytes that its kernel takes beside inputs and outputs.
-    ///
-    /// # Errors
-    /// It cannot run.
     pub fn scan(&self, scan: Scan, repeats: Repeats) -> Result<(Series, usize), KernelError> {
         match self {
             Runner::Kernels { .. } => {

@@ -19,9 +19,6 @@ pub type Survey = Named<Vec<QuickTally>>;
 const AT_ONCE: usize = 4096;
 
 /// What the quick route says of one channel of an output, whose tensors have these names in the file.
-///
-/// # Errors
-/// What cannot be read.
 pub fn judge<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (name, tensors): (&OutputName, &Named<String>),
@@ -32,9 +29,6 @@ pub fn judge<R: Read + Seek + Send>(
 }
 
 /// What it says of the same tensors as another form of other inputs.
-///
-/// # Errors
-/// What cannot be read.
 pub fn judge_as<R: Read + Seek + Send>(
     (recording, tensors): (&Recording<R>, &Named<String>),
     inputs: &impl Inputs<Error = RecordError>,
@@ -48,9 +42,6 @@ pub fn judge_as<R: Read + Seek + Send>(
 }
 
 /// Judges every channel of every output. `advance` is told of each channel.
-///
-/// # Errors
-/// What cannot be read.
 pub fn survey<R: Read + Seek + Send>(
     recording: &Recording<R>,
     contract: &Contract,

@@ -97,9 +97,6 @@ fn fails_like(case: &CaseResult) -> String {
 }
 
 /// Explains the cases of a run, its outputs' and then its gradients'.
-///
-/// # Errors
-/// What cannot be read.
 pub fn explain<R: Read + Seek + Send>(
     recording: &Recording<R>,
     options: &Options,

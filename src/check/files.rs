@@ -25,7 +25,6 @@ pub struct FileError {
     pub source: Reason,
 }
 
-/// A file that is to be judged.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub path: PathBuf,
@@ -90,9 +89,6 @@ impl Files {
     }
 
     /// Judges all of them, and looks for why some fail.
-    ///
-    /// # Errors
-    /// Those of [`Files::judge`] and [`Files::explain`].
     pub fn check(&self, advance: &(dyn Fn() + Sync)) -> Result<Results, FileError> {
         let (mut results, failing) = self.judge(advance)?;
         self.explain(failing, &mut results, (self.options.diagnosis.begin(), &|| {}))?;
@@ -169,9 +165,6 @@ impl Files {
     }
 
     /// As what can be done in parts.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub fn divided(&self) -> Result<Divided<'_>, FileError> {
         let id = |run: &Run| match fingerprint(&run.path) {
             Ok(fingerprint) => Ok(format!("{} of {fingerprint}", run.name)),

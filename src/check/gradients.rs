@@ -87,9 +87,6 @@ pub fn check<R: Read + Seek + Send>(
 }
 
 /// Explains the passes that fail, which are in their order.
-///
-/// # Errors
-/// What cannot be read.
 pub fn explain<R: Read + Seek + Send>(
     recording: &Recording<R>,
     stages: Stages,

@@ -32,9 +32,6 @@ fn starting_from<R: Read + Seek + Send>(
 }
 
 /// The largest share of a bound in each tensor of a channel's row, if some initial state brings all of it within its bounds.
-///
-/// # Errors
-/// What cannot be read.
 pub fn fit<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (form, tensors): (Form, &Named<String>),

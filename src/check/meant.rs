@@ -220,9 +220,6 @@ pub trait Rounded {
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
 /// A survey of all rows, if there is one, says which of them fail. What rounds the output everywhere is named only if that is
 /// off everywhere, and no rounding unless the errors look like it.
-///
-/// # Errors
-/// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, turn, work): (Stages, Turn, &Work),
@@ -385,9 +382,6 @@ const STARTED: usize = 8;
 
 /// How many of these rows were tried, the first ones, and the largest share of a bound from initial states of their own; none
 /// if there is one that no initial state explains.
-///
-/// # Errors
-/// What cannot be read.
 fn initial_states<R: Read + Seek + Send>(
     recording: &Recording<R>,
     output: (Form, &Named<String>),
@@ -423,9 +417,6 @@ struct Found {
 }
 
 /// What the bounds of a row allow, root mean square.
-///
-/// # Errors
-/// What cannot be read.
 fn allowance<I: Inputs>(
     inputs: &I,
     (form, contract): (Form, &Contract),

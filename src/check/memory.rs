@@ -59,9 +59,6 @@ pub fn most_channels(shape: Shape, forms: usize, threads: usize) -> Result<usize
 }
 
 /// The channels to solve: as many as were asked for, or else as many as are affordable and fit, which may be none.
-///
-/// # Errors
-/// [`TooLarge`] where what was asked for does not fit.
 pub fn fitting(
     shape: Shape,
     forms: usize,

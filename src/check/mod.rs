@@ -141,9 +141,6 @@ pub fn check<R: Read + Seek + Send>(
 }
 
 /// The same, with the quick route on a device where one is given. What it cannot take goes to the CPU.
-///
-/// # Errors
-/// Those of [`check`], and [`Reason::Device`].
 pub fn check_with<R: Read + Seek + Send>(
     judge: Option<&mut DeviceJudge>,
     (name, argument): (&str, &str),
@@ -158,9 +155,6 @@ pub fn check_with<R: Read + Seek + Send>(
 }
 
 /// The verdicts alone, and what is known of outputs, with which [`explain()`] says why some fail.
-///
-/// # Errors
-/// Those of [`check_with`].
 pub fn judge_with<R: Read + Seek + Send>(
     judge: Option<&mut DeviceJudge>,
     (name, argument): (&str, &str),

@@ -57,7 +57,6 @@ pub enum DeviceJudgeError {
 /// What was done where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// The device, in words.
     pub device: String,
     /// Channels of outputs that it settled, and all of them.
     pub settled: usize,
@@ -83,9 +82,6 @@ pub type FirstTry = (Named<QuickTally>, f64);
 
 impl DeviceJudge {
     /// The first visible GPU.
-    ///
-    /// # Errors
-    /// What CUDA lacks here.
     pub fn open() -> Result<Self, CudaError> {
         Ok(DeviceJudge { local: LocalDevice::open()?, piece: pieces::PIECE })
     }
@@ -181,9 +177,6 @@ impl DeviceJudge {
 
     /// What the device says of every channel, output by output, before any of it is checked. The next rows are read while it
     /// works. Not to be called from a thread of rayon's pool, either.
-    ///
-    /// # Errors
-    /// What cannot be read, and a device that fails.
     pub fn first_tries<R: Read + Seek + Send>(
         &mut self,
         recording: &Recording<R>,

@@ -68,9 +68,6 @@ pub enum NotAlike {
 }
 
 /// Compares two tensors, element by element.
-///
-/// # Errors
-/// [`NotAlike`] where they cannot be.
 pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, NotAlike> {
     if left.tensor != right.tensor {
         return Err(NotAlike::Tensor { found: right.tensor, expected: left.tensor });

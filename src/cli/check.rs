@@ -98,16 +98,9 @@ pub struct Args {
     pub output: output::Args,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// [`CliError::Check`] for a file that is no recorded run; reports that cannot be written; parts of another run in their folder.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let out = args.output.out.as_deref();
-    match args.partition {
-        Some(_) => output::prepare_folder(out)?,
-        None => args.output.prepare(out)?,
-    }
+    args.output.prepare(out, args.partition)?;
     let no_cuda = |error: CudaError| SelectError::NoCudaForJudge(error.to_string());
     let device = args.backend.open(DeviceJudge::open).map_err(no_cuda)?;
     let paths = distinct(&args.runs);
@@ -165,7 +158,6 @@ fn names(runs: &[&Path]) -> Vec<String> {
     runs.iter().map(|path| name(path).unwrap_or_else(|| text(path.as_os_str()))).collect()
 }
 
-/// The command line that repeats this run.
 fn command(args: &Args, runs: &[&Path]) -> String {
     let mut words = vec!["holdfast check".to_owned()];
     words.extend(runs.iter().map(|path| quoted(path)));

@@ -71,10 +71,6 @@ pub enum Error {
     Incomparable { old: PathBuf, new: PathBuf, source: Box<Incomparable> },
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// [`Error`] for files that are no results, or whose ids stand for other inputs; a comparison that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     output::prepare(None, &[("--json", args.json.as_deref())])?;
     match [&args.old, &args.new].map(|argument| Address::read(argument)) {

@@ -15,7 +15,6 @@ pub struct Args {
     pub shell: Shell,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut visible(&Cli::command()), "holdfast", &mut script);

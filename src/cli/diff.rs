@@ -55,10 +55,6 @@ pub struct Args {
     pub json: Option<PathBuf>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Files that are no headers; a backend that cannot run here; results that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let request = Request {
         methods: names::methods_or_all(&Selection::all(&args.methods)),

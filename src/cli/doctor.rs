@@ -10,7 +10,6 @@ use crate::kernel::{self, Backend};
 use crate::report::console::width;
 use crate::report::text::wrap;
 
-/// Runs the command.
 pub fn run() -> Outcome {
     let driver = gpu::driver_present();
     // In a process of its own: a broken driver may crash instead of returning an error.

@@ -44,7 +44,6 @@ pub enum What {
     Checks,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     Outcome::new(args.what.map_or_else(index, What::text), PASSED)
 }

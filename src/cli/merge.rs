@@ -23,14 +23,10 @@ pub struct Args {
     pub output: output::Args,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Parts that are missing or do not belong together; a report that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let started = Instant::now();
     let out = args.output.out.as_deref();
-    args.output.prepare(out)?;
+    args.output.prepare(out, None)?;
     let mut results = parts::merge(&args.parts)?;
     output::stamp(&mut results, None);
     output::finish(&results, &args.output, out, "", started.elapsed(), show)

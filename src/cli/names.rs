@@ -70,55 +70,33 @@ pub fn regime() -> Names<&'static Regime> {
     Names { noun: "regime", listed_by: Some("holdfast list regimes"), names: names.collect() }
 }
 
-pub fn function() -> Names<ScalarFunction> {
-    let names = ScalarFunction::ALL.map(|f| (f.name(), None, f));
-    Names { noun: "function", listed_by: Some("holdfast list functions"), names: names.into() }
-}
-
-pub fn judge_on() -> Names<JudgeOn> {
-    Names::plain("backend", JudgeOn::ALL.map(|choice| (choice.name(), choice)))
-}
-
-pub fn backend() -> Names<Choice> {
-    Names::plain("backend", Choice::ALL.map(|choice| (choice.name(), choice)))
-}
-
 /// There is no reference path to a header.
 pub fn header_backend() -> Names<Choice> {
     Names::plain("backend", [Choice::Auto, Choice::Cpu, Choice::Cuda].map(|choice| (choice.name(), choice)))
 }
 
-pub fn passes() -> Names<Passes> {
-    Names::plain("pass", Passes::ALL.map(|passes| (passes.name(), passes)))
+macro_rules! plain {
+    ($($function:ident: $type:ident, $noun:literal $(, $command:literal)?;)*) => {$(
+        pub fn $function() -> Names<$type> {
+            let names = Names::plain($noun, $type::ALL.map(|one| (one.name(), one)));
+            $(let names = Names { listed_by: Some($command), ..names };)?
+            names
+        }
+    )*};
 }
 
-pub fn tier() -> Names<Tier> {
-    Names::plain("tier", Tier::ALL.map(|tier| (tier.name(), tier)))
-}
-
-pub fn preset() -> Names<Preset> {
-    Names::plain("preset", Preset::ALL.map(|preset| (preset.name(), preset)))
-}
-
-pub fn check() -> Names<Check> {
-    let names = Check::ALL.map(|check| (check.name(), None, check));
-    Names { noun: "check", listed_by: Some("holdfast list checks"), names: names.into() }
-}
-
-pub fn plan_format() -> Names<Format> {
-    Names::plain("format", Format::ALL.map(|format| (format.name(), format)))
-}
-
-pub fn weights() -> Names<Weights> {
-    Names::plain("weight type", Weights::ALL.map(|w| (w.name(), w)))
-}
-
-pub fn input() -> Names<InputType> {
-    Names::plain("input type", InputType::ALL.map(|i| (i.name(), i)))
-}
-
-pub fn operand() -> Names<Operand> {
-    Names::plain("layout", Operand::ALL.map(|o| (o.name(), o)))
+plain! {
+    judge_on: JudgeOn, "backend";
+    backend: Choice, "backend";
+    passes: Passes, "pass";
+    tier: Tier, "tier";
+    preset: Preset, "preset";
+    plan_format: Format, "format";
+    weights: Weights, "weight type";
+    input: InputType, "input type";
+    operand: Operand, "layout";
+    function: ScalarFunction, "function", "holdfast list functions";
+    check: Check, "check", "holdfast list checks";
 }
 
 impl<T: Clone> Names<T> {

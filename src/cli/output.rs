@@ -12,6 +12,7 @@ use super::show::Show;
 use super::verify::DEFAULT_REPORT;
 use super::{CliError, FAILED, Outcome, PASSED, github};
 use crate::judge::diagnose::{Budget, Searches};
+use crate::parts::Part;
 use crate::report;
 use crate::report::ReportError;
 use crate::report::console::{Detail, View};
@@ -74,16 +75,6 @@ pub fn is_standard_output(file: &Path) -> bool {
     file == Path::new(STANDARD_OUTPUT)
 }
 
-/// Whether files can be put into a folder, which need not be there yet, but the one that it is in.
-///
-/// # Errors
-/// Nothing can be written there, or the folder above it is not there.
-pub fn prepare_folder(folder: Option<&Path>) -> Result<(), CliError> {
-    let Some(folder) = folder else { return Ok(()) };
-    in_a_folder("--out", folder)?;
-    Ok(report::may_hold_files(folder)?)
-}
-
 fn in_a_folder(option: &'static str, place: &Path) -> Result<(), NoFolder> {
     match place.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         Some(folder) => {
@@ -140,11 +131,13 @@ impl Args {
         }
     }
 
-    /// [`prepare`], for these options.
-    ///
-    /// # Errors
-    /// Those of [`prepare`].
-    pub fn prepare(&self, directory: Option<&Path>) -> Result<(), CliError> {
+    /// [`prepare`], for these options. Of a part: whether its files can be put into the folder, which need not be there yet, but
+    /// the one that it is in.
+    pub fn prepare(&self, directory: Option<&Path>, part: Option<Part>) -> Result<(), CliError> {
+        if let (Some(_), Some(folder)) = (part, &self.out) {
+            in_a_folder("--out", folder)?;
+            return Ok(report::may_hold_files(folder)?);
+        }
         let bad = |option, place: &Path, expected| {
             Err(BadPlace { option, place: place.to_string_lossy().into_owned(), expected }.into())
         };
@@ -175,9 +168,6 @@ impl Args {
 }
 
 /// Writes machine output into its file. What is for standard output comes back; for all else the line that says where it is.
-///
-/// # Errors
-/// [`CliError::Report`] for what cannot be written.
 pub fn put_json(
     file: Option<&Path>,
     text: impl FnOnce() -> Result<String, ReportError>,
@@ -216,9 +206,6 @@ fn put(
 }
 
 /// Has failing cases explained, so many, after their verdicts are said and stand in all files. What writes these comes back.
-///
-/// # Errors
-/// Those of `explain`; [`CliError::Report`] for what cannot be written.
 pub fn explained<E: Into<CliError>>(
     results: &mut Results,
     places: (&Args, Option<&Path>),
@@ -252,9 +239,6 @@ pub fn stamp(results: &mut Results, took: Option<Duration>) {
 }
 
 /// Writes all that was asked for; what the command comes to, with `notes` before its last line.
-///
-/// # Errors
-/// [`CliError::Report`] for what cannot be written.
 pub fn finish(
     results: &Results,
     args: &Args,
@@ -267,9 +251,6 @@ pub fn finish(
 }
 
 /// [`finish`], where something else writes the report.
-///
-/// # Errors
-/// Those of [`finish`].
 pub fn finish_by(
     write: WriteReport,
     results: &Results,

@@ -83,10 +83,6 @@ pub struct TooMany {
     format: Format,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Options that the command does not take; a folder without parts.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     if let Some(folder) = &args.status {
         return status(folder, show);

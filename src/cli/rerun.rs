@@ -65,9 +65,6 @@ impl Failed {
     }
 
     /// Whether all of them are planned: what is not would be missed silently.
-    ///
-    /// # Errors
-    /// [`Error::Unplanned`] where one is not.
     pub fn are_in(&self, plan: &[String], path: &Path) -> Result<(), Error> {
         let planned: BTreeSet<&String> = plan.iter().collect();
         let missing: Vec<&String> = self.ids.iter().filter(|id| !planned.contains(id)).collect();
@@ -78,9 +75,6 @@ impl Failed {
 }
 
 /// Reads results of `holdfast verify` on the same header, or on none and kernels of the same tier.
-///
-/// # Errors
-/// [`Error`] for what is no such file.
 pub fn read(path: &Path, header: Option<&Path>, tier: Tier) -> Result<Failed, Error> {
     let results = json::read(path)?;
     let subject = |header: Option<String>, tier: &str| match header {

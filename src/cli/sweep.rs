@@ -55,7 +55,6 @@ impl Args {
         ScalarFunction::ALL.into_iter().filter(|one| asked.is_empty() || asked.contains(one)).collect()
     }
 
-    /// The command line that repeats this run.
     fn command(&self, backend: &str) -> String {
         let asked = if self.functions.is_empty() { Vec::new() } else { self.functions() };
         let words = std::iter::once("holdfast sweep").chain(asked.iter().map(|function| function.name()));
@@ -102,17 +101,10 @@ impl Args {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A report that cannot be written; parts of another run in its folder; hours that nobody asked for.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
     let out = args.output.out.as_deref();
-    match args.partition {
-        Some(_) => output::prepare_folder(out)?,
-        None => args.output.prepare(out)?,
-    }
+    args.output.prepare(out, args.partition)?;
     let no_cuda = |error: CudaError| SelectError::NoCuda(error.to_string());
     let device = args.backend.open(DeviceSweep::open).map_err(no_cuda)?;
     let (backend, why, place) = match device {

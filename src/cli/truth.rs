@@ -58,9 +58,6 @@ pub enum Error {
 }
 
 /// Answers on `out`.
-///
-/// # Errors
-/// [`Error`], each a case of bad input or usage.
 pub fn run(args: &Args, out: &mut impl Write) -> Result<(), Error> {
     let form = args.method;
     match (&args.from, &args.out) {

@@ -54,9 +54,6 @@ impl Matrix {
 }
 
 /// Discretizes the system in `from` and writes it to `to`, which appears whole or not at all.
-///
-/// # Errors
-/// [`FileError`] for anything wrong with the files or the system in them.
 pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate, FileError> {
     let bytes = tensor_file::read_bounded(from).map_err(|e| unreadable(from, e))?;
     let file = TensorFile::new(Cursor::new(&bytes[..]), bytes.len() as u64);

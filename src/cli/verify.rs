@@ -192,7 +192,6 @@ impl Args {
         }
     }
 
-    /// The command line that repeats this run.
     fn command(&self) -> String {
         let mut words = vec!["holdfast verify".to_owned()];
         words.extend(Selection::all(&self.methods).iter().map(|m| format!("--method {m}")));
@@ -293,10 +292,7 @@ impl Args {
 
     /// Whether all that is to be written can be.
     fn prepare(&self) -> Result<(), CliError> {
-        match self.partition {
-            Some(_) => output::prepare_folder(self.output.out.as_deref()),
-            None => self.output.prepare(self.report_directory()),
-        }
+        self.output.prepare(self.report_directory(), self.partition)
     }
 
     fn report_directory(&self) -> Option<&Path> {

@@ -15,7 +15,6 @@ pub struct Args {
 #[error("the worker's stream of jobs broke: {0} (hint: this command is for holdfast itself)")]
 pub struct Error(#[from] std::io::Error);
 
-/// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, Error> {
     worker::serve(args.stand_in, std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(Outcome::new(String::new(), PASSED))

@@ -47,7 +47,6 @@ pub struct Sweeps {
     pub functions: Vec<ScalarFunction>,
     /// One of so many arguments is judged.
     pub every: u32,
-    /// The command line that repeats the run.
     pub command: String,
     pub place: Place,
 }
@@ -103,9 +102,6 @@ impl Sweeps {
     }
 
     /// All of it; `progress` is called after each unit.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn run(&self, progress: &(dyn Fn() + Sync)) -> Result<Results, SweepError> {
         let units: Vec<usize> = (0..self.len()).collect();
         let mut ranges = vec![None; units.len()];
@@ -119,9 +115,6 @@ impl Sweeps {
     }
 
     /// About how long all of it takes here, measured on a small share of it.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn estimate(&self) -> Result<Duration, SweepError> {
         let is_on_cpu = matches!(self.place, Place::Cpu(_));
         let (mut every, step) = if is_on_cpu { (16 * SAMPLED, 1) } else { (self.every, TIMED_RANGES) };
@@ -243,7 +236,7 @@ fn arguments(negative: bool, exponent: u8, every: u32) -> Arguments {
 pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32) -> FunctionRange {
     let rules = rules(function);
     let Arguments { first, stride, count } = arguments(negative, exponent, every);
-    let mut tried = Tried::NONE;
+    let mut tried = Tried::none();
     for begun in (0..count).step_by(AT_A_TIME as usize) {
         let arguments =
             Arguments { first: first + begun * stride, stride, count: AT_A_TIME.min(count - begun) };

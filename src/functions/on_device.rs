@@ -16,7 +16,6 @@ use crate::kernel::local::{LocalDevice, LocalError};
 use crate::kernel::registry::Kernel;
 use crate::scalar_function::ScalarFunction;
 
-/// Threads of a block.
 const THREADS: u32 = 256;
 /// Blocks of the judge: about four for each multiprocessor of the largest GPU.
 const BLOCKS: u32 = 512;
@@ -40,9 +39,6 @@ struct Buffers {
 
 impl DeviceSweep {
     /// The first visible GPU, for this thread.
-    ///
-    /// # Errors
-    /// What CUDA lacks here.
     pub fn open() -> Result<Self, CudaError> {
         LocalDevice::open().map(DeviceSweep::on)
     }
@@ -57,9 +53,6 @@ impl DeviceSweep {
     }
 
     /// Compiles what the functions need, on all cores.
-    ///
-    /// # Errors
-    /// What does not compile.
     pub fn prepare(&self, asked: &[ScalarFunction]) -> Result<(), LocalError> {
         let Some(images) = &self.local.images else { return Ok(()) };
         let kernels: Vec<Kernel> =
@@ -68,9 +61,6 @@ impl DeviceSweep {
     }
 
     /// Evaluates a function, and what the judge there says of its values. Lists have the order of their arguments.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn judge(
         &mut self,
         function: ScalarFunction,
@@ -101,11 +91,11 @@ impl DeviceSweep {
         };
         let blocks = count.div_ceil(THREADS).clamp(1, BLOCKS);
         self.local.run(Kernel::JudgeFunction(function), (blocks, THREADS), Params::Function(judge))?;
-        let mut of_blocks = vec![FunctionTally::NONE; blocks as usize];
+        let mut of_blocks = vec![FunctionTally::none(); blocks as usize];
         self.local.device.read(tallies, plain::bytes_mut(&mut of_blocks))?;
         let mut counts = [0u32; 2];
         self.local.device.read(listed, plain::bytes_mut(&mut counts))?;
-        let mut tried = Tried::NONE;
+        let mut tried = Tried::none();
         of_blocks.iter().for_each(|tally| tried.tally.merge(tally));
         let FunctionFindings { judged, outside, nans, .. } = tried.tally.found;
         if judged + outside + nans != u64::from(count) || counts.into_iter().any(|listed| listed > count) {

@@ -252,9 +252,6 @@ pub type Got<'a, E> = dyn Fn(TensorName, Range<usize>) -> Result<Option<Cow<'a, 
 
 /// The same of a channel that is read a stretch at a time. What is `long`, in positions × states, is counted only where that
 /// decides something (module docs).
-///
-/// # Errors
-/// What cannot be read.
 pub fn judge_stretches<I: Inputs>(
     (form, contract): (impl Into<Form>, &Contract),
     inputs: &I,
@@ -290,9 +287,6 @@ pub fn judge_stretches<I: Inputs>(
 
 /// What is tried first, as if nothing repeated; and the largest |ΔA|, infinite at a pole. Where that settles the channel
 /// ([`is_settled`]), it is all that [`judge_stretches`] says.
-///
-/// # Errors
-/// What cannot be read.
 pub fn first_try<I: Inputs>(
     (form, contract): (impl Into<Form>, &Contract),
     inputs: &I,

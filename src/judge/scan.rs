@@ -249,9 +249,6 @@ pub fn add_leaning(case: &mut CaseResult, leaning: &[(TensorName, Lean)], stages
 }
 
 /// Adds to a case what the quick route says: of the channels that have a truth, and of the others.
-///
-/// # Errors
-/// What cannot be read.
 pub fn add_quick<I: Inputs>(
     case: &mut CaseResult,
     inputs: &I,

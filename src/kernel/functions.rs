@@ -33,27 +33,9 @@ pub struct Tried {
 
 impl FunctionTally {
     /// Of no argument.
-    pub const NONE: FunctionTally = FunctionTally {
-        found: FunctionFindings {
-            judged: 0,
-            outside: 0,
-            failing: 0,
-            misrounded: 0,
-            falls: 0,
-            wrong_signs: 0,
-            nans: 0,
-            lost_nans: 0,
-            worst_share: 0.0,
-            worst_ulp: 0.0,
-            worst_share_at: 0,
-            worst_ulp_at: 0,
-            first_failing: 0,
-            first_fall: 0,
-            first_wrong_sign: 0,
-            unused: 0,
-        },
-        histogram: [0; HISTOGRAM],
-    };
+    pub fn none() -> FunctionTally {
+        FunctionTally { found: FunctionFindings::default(), histogram: [0; HISTOGRAM] }
+    }
 
     /// Adds what was found at other arguments of the same sign.
     pub fn merge(&mut self, other: &FunctionTally) {
@@ -64,7 +46,9 @@ impl FunctionTally {
 
 impl Tried {
     /// Of no argument.
-    pub const NONE: Tried = Tried { tally: FunctionTally::NONE, open: Vec::new(), near_ties: Vec::new() };
+    pub fn none() -> Tried {
+        Tried { tally: FunctionTally::none(), open: Vec::new(), near_ties: Vec::new() }
+    }
 
     /// Adds what is said of values at other arguments of the same sign.
     pub fn merge(&mut self, other: Tried) {
@@ -99,7 +83,7 @@ pub fn judge(function: ScalarFunction, arguments: Arguments, values: &[f32], rul
     let Arguments { first, stride, count } = arguments;
     let room = count as usize;
     assert_eq!(values.len(), room + 1, "as many values as arguments, and the one before them");
-    let mut tally = FunctionTally::NONE;
+    let mut tally = FunctionTally::none();
     let [mut open, mut near_ties] = [(); 2].map(|()| vec![FunctionValue { bits: 0, got: 0.0 }; room]);
     let mut listed = [0; 2];
     let params = RawFunction {

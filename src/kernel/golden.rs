@@ -64,7 +64,6 @@ pub fn specs() -> Vec<Spec> {
     specs
 }
 
-/// Runs every case on `backend`.
 pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden> {
     let mut cases = Vec::new();
     for spec in specs() {

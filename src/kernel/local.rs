@@ -28,9 +28,6 @@ pub struct LocalDevice {
 
 impl LocalDevice {
     /// The first visible GPU.
-    ///
-    /// # Errors
-    /// What CUDA lacks here.
     pub fn open() -> Result<Self, CudaError> {
         // Both libraries before a context: what is missing is said at once.
         gpu::driver_present()?;
@@ -60,17 +57,11 @@ impl LocalDevice {
     }
 
     /// The compiled kernel, where the device needs one.
-    ///
-    /// # Errors
-    /// It does not compile.
     pub fn image(&self, kernel: Kernel) -> Result<Option<Arc<Image>>, CudaError> {
         self.images.as_ref().map(|images| images.get(kernel)).transpose()
     }
 
     /// Compiles a kernel if need be, launches it and waits until it is done.
-    ///
-    /// # Errors
-    /// It does not compile, or the device fails.
     pub fn run(
         &mut self,
         kernel: Kernel,

@@ -55,7 +55,6 @@ fn scanned<T>(problem: &Problem, values: impl IntoIterator<Item = Vec<T>>) -> Te
     SCANNED.into_iter().zip(values).map(|(name, values)| (name, problem.tensor(name, values))).collect()
 }
 
-/// Result of running a kernel.
 pub type Result<T, E = KernelError> = std::result::Result<T, E>;
 
 /// Something that computes problems in production precision.

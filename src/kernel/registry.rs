@@ -59,7 +59,6 @@ impl Instantiation {
         }
     }
 
-    /// The same in another tier.
     pub fn in_tier(self, tier: Tier) -> Self {
         Instantiation { tier, ..self }
     }
@@ -244,7 +243,6 @@ pub struct Judge {
 impl Judge {
     /// Lanes that walk a channel together.
     pub const LANES: usize = JUDGE_LANES;
-    /// Threads of a block.
     pub const THREADS: usize = 64;
     /// The most states that a lane may have for a kernel of its own.
     const OWN: usize = 2;
@@ -260,7 +258,6 @@ impl Judge {
         self.chunks.into()
     }
 
-    /// Every one.
     pub fn all() -> impl Iterator<Item = Judge> {
         Weights::ALL
             .into_iter()
@@ -398,15 +395,10 @@ named! {
     pub enum Misbehaviour {
         /// Writes to an address that nobody owns: the context is broken from then on.
         IllegalAddress = 0 => "IllegalAddress",
-        /// Never returns.
         Hang = 1 => "Hang",
-        /// Leaves the last output unwritten.
         Unwritten = 2 => "Unwritten",
-        /// Writes one element past the end of the output.
         PastTheEnd = 3 => "PastTheEnd",
-        /// Writes one element before its start.
         BeforeTheStart = 4 => "BeforeTheStart",
-        /// Changes an input.
         ChangedInput = 5 => "ChangedInput",
         /// Aborts. Where there is no GPU, the worker process itself does.
         Abort = 6 => "Abort",

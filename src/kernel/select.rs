@@ -86,9 +86,6 @@ pub fn select(
 }
 
 /// The same where `cuda` tells whether CUDA can run, and if not, why.
-///
-/// # Errors
-/// As above.
 pub fn select_with(
     choice: Choice,
     tier: Tier,

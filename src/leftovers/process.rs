@@ -33,9 +33,6 @@ const TIME_TO_END: Duration = Duration::from_secs(2);
 
 impl Process {
     /// Starts the command in a process group of its own and lists it, in one step as far as an interrupt can see.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn spawn(command: &mut Command) -> Result<Self> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
@@ -46,9 +43,6 @@ impl Process {
     }
 
     /// The same for a copy of this process, which `fork` makes: it returns the id, which is also that of its group.
-    ///
-    /// # Errors
-    /// Those of `fork`.
     #[cfg(unix)]
     pub fn fork(fork: impl FnOnce() -> Result<u32>) -> Result<Self> {
         let mut listed = listed();
@@ -68,9 +62,6 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    ///
-    /// # Errors
-    /// The system does not say.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
         if self.status.is_none() {
             // Once a process has been waited for, its id may go to another one: no handler may read the list in between.
@@ -87,9 +78,6 @@ impl Process {
     }
 
     /// How it ended, if it does within the limit.
-    ///
-    /// # Errors
-    /// The system does not say.
     pub fn wait_for(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         let start = Instant::now();
         loop {
@@ -102,9 +90,6 @@ impl Process {
     }
 
     /// Kills it with all that it started; how it ended, unless it does not go.
-    ///
-    /// # Errors
-    /// The system does not say.
     pub fn end(&mut self) -> Result<Option<ExitStatus>> {
         if self.try_wait()?.is_none() {
             kill_group(self.id);

@@ -31,9 +31,6 @@ pub fn create<T, E>(
 }
 
 /// Creates and lists a file that is to become one of `folder`, once it is complete.
-///
-/// # Errors
-/// It cannot be created.
 pub fn file(folder: &Path, prefix: &str) -> io::Result<Scratch<NamedTempFile>> {
     create(|| readable(prefix, 0o666).tempfile_in(folder), NamedTempFile::path)
 }

@@ -56,9 +56,6 @@ pub struct Journal {
 
 impl Journal {
     /// Begins a file of the part in a folder, which is made if it is not there.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn begin(folder: &Path, head: &Head) -> Result<Self, PartError> {
         let Part { number, of } = head.part;
         fs::create_dir_all(folder).map_err(PartError::io("create", folder))?;
@@ -77,17 +74,11 @@ impl Journal {
     }
 
     /// Writes what a unit found: once this returns, it is on the disk.
-    ///
-    /// # Errors
-    /// It cannot be written whole.
     pub fn unit(&self, unit: usize, found: &Found) -> Result<(), PartError> {
         self.append(UNIT, unit, found)
     }
 
     /// Writes that the part is done, and what explains its failures.
-    ///
-    /// # Errors
-    /// It cannot be written whole.
     pub fn end(self, explanations: &Explanations) -> Result<(), PartError> {
         self.append(END, 0, explanations)
     }
@@ -202,9 +193,6 @@ impl Reader {
 
     /// The next whole records, as many as are to be held at a time; none at the end, or where the file goes on with something
     /// else.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn several(&mut self) -> Result<Vec<Record>, PartError> {
         let (mut records, mut bytes) = (Vec::new(), 0);
         while bytes < AT_A_TIME && !self.ended {
@@ -225,9 +213,6 @@ impl Reader {
     }
 
     /// The next whole record; none at the end, or where the file goes on with something else.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn next(&mut self, with_body: bool) -> Result<Option<Record>, PartError> {
         let record = self.next_unchecked(with_body)?;
         Ok(record.filter(|record| !with_body || record.is_sound()))
@@ -262,9 +247,6 @@ impl Reader {
 }
 
 /// The files of parts at a place: that file, or those of a folder.
-///
-/// # Errors
-/// There are none.
 pub fn files(place: &Path) -> Result<Vec<PathBuf>, PartError> {
     let cannot = |error| PartError::read(place)(error);
     if !fs::metadata(place).map_err(cannot)?.is_dir() {

@@ -111,7 +111,6 @@ impl Head {
         shares
     }
 
-    /// The units of this part.
     pub fn share(&self) -> Vec<usize> {
         self.shares().swap_remove(self.part.number - 1)
     }

@@ -160,7 +160,6 @@ pub fn all() -> &'static [Regime] {
     &ALL
 }
 
-/// The regime of this name.
 pub fn find(name: &str) -> Option<&'static Regime> {
     all().iter().find(|r| r.name == name)
 }

@@ -14,7 +14,6 @@ pub trait Inputs: Sync {
     /// Why a stretch cannot be had.
     type Error: Send;
 
-    /// Sizes and types of the whole.
     fn outline(&self) -> Outline;
 
     /// These positions of the channel (batch index, dim index), not empty and within the sequence.

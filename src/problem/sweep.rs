@@ -37,7 +37,6 @@ impl Sweep {
     }
 }
 
-/// Every sweep.
 #[rustfmt::skip]
 pub fn all() -> Vec<Sweep> {
     let sweep = |name, why, weights, draw| Sweep { name, why, weights, whole_range: false, draw };

@@ -15,7 +15,6 @@ use crate::results::{Results, Verdict};
 pub const COLUMNS: [&str; 11] =
     ["method", "median", "± 95 %", "cold", "elem/s", "GB/s", "Gflop/s", "roof", "regs", "occ.", "error"];
 
-/// What the columns say.
 pub const LEGEND: &str = "median of warm runs, and by how much it may be off; cold: after the caches were flushed; \
     GB/s, Gflop/s: what the formula asks for at least, a second; roof: the time that the device needs at least for it, \
     over that which it took; registers of a thread; threads that a multiprocessor holds, of those it could; \
@@ -31,13 +30,11 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// One timing for a table.
 #[derive(Serialize)]
 pub struct Row {
     /// By [`COLUMNS`].
     pub cells: Vec<String>,
     pub verdict: &'static str,
-    /// Why it was not timed.
     pub reason: String,
 }
 
@@ -242,7 +239,6 @@ pub fn totals(results: &Results) -> [Totals; 2] {
     [timings, summary::totals(run.map(|checked| checked.verdict))]
 }
 
-/// One check for a page.
 #[derive(Serialize)]
 pub struct CheckRow {
     pub name: &'static str,
@@ -253,7 +249,6 @@ pub struct CheckRow {
     pub reason: String,
 }
 
-/// Every check that was asked for.
 pub fn checks(results: &Results) -> Vec<CheckRow> {
     let row = |checked: &crate::results::bench::Checked| CheckRow {
         name: Check::name(checked.check),

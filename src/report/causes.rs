@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::text;
 use crate::results::Results;
-use crate::results::causes::{self, Cause};
+use crate::results::causes::{self, Cause, KINDS};
 
 /// Explanations of one method that are shown where its failures differ.
 const SHOWN: usize = 3;
@@ -18,24 +18,25 @@ pub struct Line {
     pub failing: String,
     /// What explains it, or why there is no output; empty where nothing is known.
     pub looks_like: String,
-    /// A command that reruns one failure.
     pub rerun: String,
 }
 
 /// Of runs in which a method has several cases or sweeps: of a single one all is said where it is shown.
 pub fn lines(results: &Results) -> Vec<Line> {
-    let causes = causes::of(results).into_iter().filter(|cause| cause.cases.1 + cause.sweeps.1 > 1);
+    let is_one = |cause: &Cause| cause.failing.iter().map(|(_, all)| all).sum::<usize>() == 1;
+    let causes = causes::of(results).into_iter().filter(|cause| !is_one(cause));
     let mut lines: Vec<Line> = Vec::new();
     let mut last: Option<Cause> = None;
     for cause in causes {
         match (last.take(), lines.last_mut()) {
             // What real and complex weights have in common is said once.
             (Some(other), Some(line)) if alike(&other, &cause) => {
-                let sum = |a: (usize, usize), b: (usize, usize)| (a.0 + b.0, a.1 + b.1);
-                let (cases, sweeps) = (sum(other.cases, cause.cases), sum(other.sweeps, cause.sweeps));
+                let mut failing = other.failing;
+                let both = failing.iter_mut().zip(cause.failing);
+                both.for_each(|(sum, one)| *sum = (sum.0 + one.0, sum.1 + one.1));
                 let unexplained = other.unexplained + cause.unexplained;
                 *line = self::line(
-                    &Cause { cases, sweeps, unexplained, ..cause.clone() },
+                    &Cause { failing, unexplained, ..cause.clone() },
                     "real and complex weights".to_owned(),
                 );
             }
@@ -54,11 +55,9 @@ fn alike(a: &Cause, b: &Cause) -> bool {
 }
 
 fn line(cause: &Cause, weights: String) -> Line {
-    let of = |(failing, all): (usize, usize), noun| {
-        (failing > 0).then(|| format!("{failing} of {}", text::count(all, noun)))
-    };
-    let failing: Vec<String> =
-        [of(cause.cases, "case"), of(cause.sweeps, "sweep")].into_iter().flatten().collect();
+    let failing = cause.failing.into_iter().zip(KINDS).filter(|((failing, _), _)| *failing > 0);
+    let failing: Vec<_> =
+        failing.map(|((failing, all), noun)| format!("{failing} of {}", text::count(all, noun))).collect();
     let named: usize = cause.found.iter().map(|(_, count)| count).sum();
     let looked_at = named + cause.unexplained;
     let found = cause.found.iter().take(SHOWN).map(|(diagnosis, count)| {

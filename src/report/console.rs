@@ -67,7 +67,6 @@ pub struct View<'a> {
     /// Whole lines on the run.
     pub notes: &'a str,
     pub took: Option<Duration>,
-    /// Whether ANSI colours are wanted.
     pub colour: bool,
     pub detail: Detail,
 }
@@ -78,7 +77,6 @@ pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String 
     render_view(results, View { report, colour, ..View::default() })
 }
 
-/// The console report as it is wanted.
 pub fn render_view(results: &Results, view: View) -> String {
     let detail = view.detail;
     let mut parts = Vec::new();
@@ -140,7 +138,7 @@ fn bench_tables(results: &Results) -> Vec<String> {
 /// `12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
 fn counts(results: &Results) -> String {
     let sweeps = &results.coefficients;
-    let [forward, backward] = summary::cases(results);
+    let [forward, backward] = summary::cases(&results.cases);
     let [timings, checks] = bench::totals(results);
     let counts = [
         ("cases", forward),
@@ -403,19 +401,8 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
         text::wrap(&format!("pairwise, {of}{problems}: "), &counts, width())
     };
     let mut lines: Vec<String> = totals.iter().map(head).collect();
-    for (matrix, pair, truth) in failing.iter().take(most) {
-        let truth = truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3));
-        let line = format!(
-            "{} vs {}: {}; rel L2 {}, truth {truth}, {} × bounds at {}, in {} ({})",
-            pair.left,
-            pair.right,
-            pair.status.what(),
-            text::number(pair.rel_l2, 3),
-            text::share(pair.ratio),
-            text::element(matrix.tensor.name(), &pair.worst_index),
-            matrix.problem,
-            matrix.source,
-        );
+    for (matrix, pair) in failing.iter().take(most) {
+        let line = format!("{}, in {} ({})", text::pair(matrix.tensor, pair), matrix.problem, matrix.source);
         lines.push(text::wrap("  FAIL ", &line, width()));
     }
     let all: usize = totals.iter().map(|totals| totals.of.failing()).sum();

@@ -13,7 +13,6 @@ use crate::results::{Results, Verdict};
 pub const COLUMNS: [&str; 8] =
     ["function", "arguments", "share", "at x", "ulp", "at x", "not nearest", "falls"];
 
-/// What the columns say.
 pub const LEGEND: &str = "share: the largest error over what is promised; ulp: the largest in f32 ulps (cos and sin: in 2⁻²⁴); each with \
                           its argument; how many values are not the nearest f32, and how many are below the one before where the function \
                           increases: neither is promised";
@@ -28,7 +27,6 @@ pub fn totals(results: &Results) -> Totals {
     summary::totals(all(results).iter().map(|one| one.verdict))
 }
 
-/// One function for a page.
 #[derive(Serialize)]
 pub struct FunctionRow {
     pub name: &'static str,
@@ -54,7 +52,6 @@ pub fn rows(results: &Results) -> Value {
     value(all(results).iter().map(row).collect::<Vec<_>>())
 }
 
-/// The cells of one function.
 pub fn row(of: &FunctionSummary) -> [String; 8] {
     let share = match of.verdict {
         Verdict::Pass => text::share(of.worst_share),
@@ -94,9 +91,6 @@ struct Certificate<'a> {
 }
 
 /// `functions.json`; none where no function was swept.
-///
-/// # Errors
-/// It cannot be made into JSON.
 pub fn certificate(results: &Results) -> Result<Option<String>, ReportError> {
     let functions = all(results);
     if functions.is_empty() {

@@ -45,11 +45,15 @@ pub fn summary(results: &Results) -> String {
         lines.extend([String::new(), functions::totals(results).text("function")]);
         return lines.join("\n") + "\n\n";
     }
-    lines.extend([String::new(), "| method | verdict | cases | sweeps | invariants |".to_owned()]);
-    lines.push("|---|---|---|---|---|".to_owned());
+    lines.extend([
+        String::new(),
+        "| method | verdict | cases | backward cases | sweeps | invariants |".to_owned(),
+    ]);
+    lines.push("|---|---|---|---|---|---|".to_owned());
     for line in summary::methods(results) {
         let of = |totals: summary::Totals| format!("{}/{} pass", totals.pass, totals.all());
-        let counts = [line.cases, line.sweeps, line.invariants].map(of).join(" | ");
+        let [cases, backward] = line.cases;
+        let counts = [cases, backward, line.sweeps, line.invariants].map(of).join(" | ");
         lines.push(format!("| {} | {} | {counts} |", line.method, text::verdict(line.verdict)));
     }
     lines.join("\n") + "\n\n"

@@ -121,9 +121,6 @@ pub enum ReadError {
 }
 
 /// Reads what [`write()`] wrote.
-///
-/// # Errors
-/// [`ReadError`], each naming the file.
 pub fn read(file: &Path) -> Result<Results, ReadError> {
     let path = || file.to_owned();
     let text = fs::read(file).map_err(|source| ReadError::Io { path: path(), source })?;

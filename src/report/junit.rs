@@ -11,9 +11,6 @@ use crate::results::functions::FunctionSummary;
 use crate::results::{Results, Verdict};
 
 /// The results as XML.
-///
-/// # Errors
-/// [`ReportError::Junit`] for what cannot be serialized.
 pub fn to_string(results: &Results) -> Result<String, ReportError> {
     let mut report = Report::new(format!("holdfast {}", results.backend));
     let cases = results.cases.iter().map(|case| (case.verdict, Failure::Case(case)));
@@ -61,7 +58,6 @@ pub fn to_string(results: &Results) -> Result<String, ReportError> {
     Ok(report.to_string()?)
 }
 
-/// One function that was swept.
 fn function(of: &FunctionSummary) -> TestCase {
     let said: Vec<String> = functions::problems(of).into_iter().map(|(_, what)| what).collect();
     let status = match of.verdict {
@@ -81,7 +77,6 @@ fn non_success(verdict: Verdict, message: String) -> TestCaseStatus {
     status
 }
 
-/// Pairs of methods are counted.
 fn pairs_case(of: &pairs::Totals) -> TestCase {
     let totals = of.of;
     let (kind, count) = match (totals.failing(), totals.unmeasured) {

@@ -50,7 +50,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     env.add_template("report.md", TEMPLATE).map_err(fail)?;
     let (rows, failures) = (failing_first(tables::verdicts(results)), failures::all(results));
     let failing_pairs = pairs::failing(results);
-    let pair = |(matrix, pair, _): &(&PairwiseMatrix, &Pair, Option<&Pair>)| {
+    let pair = |(matrix, pair): &(&PairwiseMatrix, &Pair)| {
         context! {
             tensor => matrix.tensor.name(),
             left => pair.left.name(),

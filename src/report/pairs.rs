@@ -80,17 +80,11 @@ impl PairedProblem<'_> {
     }
 }
 
-/// Every failing pair with its kernel's matrix and, where there is one, the truth's entry.
-pub fn failing(results: &Results) -> Vec<(&PairwiseMatrix, &Pair, Option<&Pair>)> {
-    let mut found = Vec::new();
-    for problem in by_problem(results) {
-        for matrix in problem.kernels {
-            for pair in matrix.pairs.iter().filter(|p| p.status.is_failure()) {
-                found.push((matrix, pair, problem.truth.and_then(|t| entry(t, pair.left, pair.right))));
-            }
-        }
-    }
-    found
+/// Every failing pair with its kernel's matrix.
+pub fn failing(results: &Results) -> Vec<(&PairwiseMatrix, &Pair)> {
+    let matrices = by_problem(results).into_iter().flat_map(|problem| problem.kernels);
+    let failing = |pair: &&Pair| pair.status.is_failure();
+    matrices.flat_map(|matrix| matrix.pairs.iter().filter(failing).map(move |pair| (matrix, pair))).collect()
 }
 
 /// The rows and columns of its picture: the forms that it has.

@@ -12,19 +12,17 @@ use std::borrow::Cow;
 use self::columns::Column::{Flag, Float, List, Text, Unsigned, Whole};
 use self::columns::{Named, table};
 use super::ReportError;
+use super::failures::Failure;
 use super::write::{FUNCTIONS, TIMINGS, file_name};
 use crate::results::bench::{Spread, Timed};
 use crate::results::functions::FunctionRange;
 use crate::results::{
-    Beyond, CaseResult, CoefficientResult, Conclusion, Diagnosis, InvariantResult, Lifting, OfSeeds, Results,
+    CaseResult, CoefficientResult, Conclusion, Diagnosis, InvariantResult, Lifting, OfSeeds, Results,
     TensorResult, Verdict, Worst,
 };
 use crate::tensor::ComputedName;
 
 /// The table of these results, as a file's content.
-///
-/// # Errors
-/// [`ReportError::Parquet`] for what cannot be written.
 pub fn to_bytes(results: &Results) -> Result<Vec<u8>, ReportError> {
     Ok(match file_name(results) {
         FUNCTIONS => {
@@ -46,8 +44,7 @@ struct TensorRow<'a> {
     id: Cow<'a, str>,
     /// Of a sweep and of an invariant its name.
     regime: &'a str,
-    method: &'static str,
-    weights: &'static str,
+    of: Failure<'a>,
     backend: &'a str,
     case: Option<&'a CaseResult>,
     /// Of an invariant: of the worst element.
@@ -58,23 +55,13 @@ struct TensorRow<'a> {
     /// Elements compared.
     judged: usize,
     /// Of a case's tensor alone.
-    errors: Option<Errors>,
+    found: Option<&'a TensorResult>,
     worst: Option<&'a Worst>,
     diagnosis: &'a [Diagnosis],
     /// Of the whole case, sweep or invariant.
     whole: Verdict,
     lifted: Option<&'a Lifting>,
     seeds: Option<&'a OfSeeds>,
-    rerun: &'a str,
-}
-
-/// What is known of a case's tensors besides their worst elements.
-struct Errors {
-    beyond: Beyond,
-    quick: usize,
-    worst_case_ratio: f64,
-    max_ulp: f64,
-    rel_l2: f64,
 }
 
 fn tensor_rows(run: &Results) -> impl Iterator<Item = TensorRow<'_>> {
@@ -90,8 +77,7 @@ fn of_case<'a>(run: &'a Results, case: &'a CaseResult) -> Vec<TensorRow<'a>> {
         kind: "case",
         id: Cow::Borrowed(&case.id),
         regime: &case.regime,
-        method: case.method.name(),
-        weights: case.weights.name(),
+        of: Failure::Case(case),
         backend: &case.backend,
         case: Some(case),
         problem: None,
@@ -99,13 +85,12 @@ fn of_case<'a>(run: &'a Results, case: &'a CaseResult) -> Vec<TensorRow<'a>> {
         verdict: case.verdict,
         reason: &case.reason,
         judged: case.judged,
-        errors: None,
+        found: None,
         worst: case.worst.as_ref(),
         diagnosis: &case.diagnosis,
         whole: case.verdict,
         lifted: case.lifted.as_ref(),
         seeds: case.seeds.as_ref(),
-        rerun: &case.rerun,
     };
     if case.tensors.is_empty() {
         return vec![row()];
@@ -115,13 +100,7 @@ fn of_case<'a>(run: &'a Results, case: &'a CaseResult) -> Vec<TensorRow<'a>> {
         verdict: found.verdict,
         reason: &found.reason,
         judged: found.judged,
-        errors: Some(Errors {
-            beyond: found.beyond,
-            quick: found.quick,
-            worst_case_ratio: found.worst_case_ratio,
-            max_ulp: found.max_ulp,
-            rel_l2: found.rel_l2,
-        }),
+        found: Some(found),
         worst: found.worst.as_ref(),
         diagnosis: &found.diagnosis,
         ..row()
@@ -136,8 +115,7 @@ fn of_sweep<'a>(run: &'a Results, sweep: &'a CoefficientResult) -> [TensorRow<'a
         kind: "sweep",
         id: Cow::Owned(sweep.id()),
         regime: &sweep.sweep,
-        method: sweep.method.name(),
-        weights: sweep.weights.name(),
+        of: Failure::Sweep(sweep),
         backend: &sweep.backend,
         case: None,
         problem: None,
@@ -149,13 +127,12 @@ fn of_sweep<'a>(run: &'a Results, sweep: &'a CoefficientResult) -> [TensorRow<'a
         },
         reason: &sweep.reason,
         judged: sweep.points.len(),
-        errors: None,
+        found: None,
         worst: worst.as_ref(),
         diagnosis: &sweep.diagnosis,
         whole: sweep.verdict,
         lifted: sweep.lifted.as_ref(),
         seeds: sweep.seeds.as_ref(),
-        rerun: &sweep.rerun,
     })
 }
 
@@ -165,8 +142,7 @@ fn of_invariant<'a>(run: &'a Results, law: &'a InvariantResult) -> TensorRow<'a>
         kind: "invariant",
         id: Cow::Owned(law.id()),
         regime: &law.name,
-        method: law.method.name(),
-        weights: law.weights.name(),
+        of: Failure::Invariant(law),
         backend: &law.backend,
         case: None,
         problem: (!law.problem.is_empty()).then_some(&law.problem),
@@ -174,13 +150,12 @@ fn of_invariant<'a>(run: &'a Results, law: &'a InvariantResult) -> TensorRow<'a>
         verdict: law.verdict,
         reason: &law.reason,
         judged: law.judged,
-        errors: None,
+        found: None,
         worst: law.worst.as_ref(),
         diagnosis: &[],
         whole: law.verdict,
         lifted: None,
         seeds: law.seeds.as_ref(),
-        rerun: &law.rerun,
     }
 }
 
@@ -213,8 +188,8 @@ fn tensor_columns<'a>() -> Vec<Named<TensorRow<'a>>> {
         ("kind", Text(|row| Some(row.kind))),
         ("id", Text(|row| Some(&row.id))),
         ("regime", Text(|row| Some(row.regime))),
-        ("method", Text(|row| Some(row.method))),
-        ("weights", Text(|row| Some(row.weights))),
+        ("method", Text(|row| Some(row.of.method().name()))),
+        ("weights", Text(|row| Some(row.of.weights().name()))),
         ("input", Text(|row| row.case.map(|case| case.input.name()))),
         ("b", Text(|row| row.case.map(|case| case.b.name()))),
         ("c", Text(|row| row.case.map(|case| case.c.name()))),
@@ -230,11 +205,11 @@ fn tensor_columns<'a>() -> Vec<Named<TensorRow<'a>>> {
         ("verdict", Text(|row| Some(row.verdict.name()))),
         ("reason", Text(|row| unless_empty(row.reason))),
         ("judged", Whole(|row| whole(row.judged))),
-        ("quick", Whole(|row| whole(row.errors.as_ref()?.quick))),
-        ("beyond", Text(|row| Some(row.errors.as_ref()?.beyond.name()))),
-        ("worst_case_ratio", Float(|row| row.measured().map(|errors| errors.worst_case_ratio))),
-        ("max_ulp", Float(|row| row.measured().map(|errors| errors.max_ulp))),
-        ("rel_l2", Float(|row| row.measured().map(|errors| errors.rel_l2))),
+        ("quick", Whole(|row| whole(row.found?.quick))),
+        ("beyond", Text(|row| Some(row.found?.beyond.name()))),
+        ("worst_case_ratio", Float(|row| Some(row.measured()?.worst_case_ratio))),
+        ("max_ulp", Float(|row| Some(row.measured()?.max_ulp))),
+        ("rel_l2", Float(|row| Some(row.measured()?.rel_l2))),
         ("worst_part", Text(|row| tensor_and_part(&row.worst?.tensor).1)),
         ("worst_index", List(|row| Some(row.worst?.index.iter().map(|&at| at as i64).collect()))),
         ("worst_got", Float(|row| Some(row.worst?.got))),
@@ -256,7 +231,7 @@ fn tensor_columns<'a>() -> Vec<Named<TensorRow<'a>>> {
         ("seeds_judged", Whole(|row| whole(row.seeds?.judged))),
         ("seeds_failed", Whole(|row| whole(row.seeds?.failed.len()))),
         ("seeds_unmeasured", Whole(|row| whole(row.seeds?.unmeasured.len()))),
-        ("rerun", Text(|row| Some(row.rerun))),
+        ("rerun", Text(|row| Some(row.of.rerun()))),
         ("backend", Text(|row| Some(row.backend))),
         ("device", Text(|row| unless_empty(&row.run.device))),
         ("kernel_source", Text(|row| unless_empty(&row.run.kernel_source))),
@@ -266,8 +241,8 @@ fn tensor_columns<'a>() -> Vec<Named<TensorRow<'a>>> {
 
 impl TensorRow<'_> {
     /// Errors, where anything was measured that they could be of.
-    fn measured(&self) -> Option<&Errors> {
-        self.errors.as_ref().filter(|_| self.judged > 0)
+    fn measured(&self) -> Option<&TensorResult> {
+        self.found.filter(|found| found.judged > 0)
     }
 }
 
@@ -319,7 +294,6 @@ fn function_columns<'a>() -> Vec<Named<RangeRow<'a>>> {
     ]
 }
 
-/// What was timed.
 struct TimingRow<'a> {
     run: &'a Results,
     timed: &'a Timed,

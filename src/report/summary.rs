@@ -6,17 +6,17 @@ use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 
-/// The run's cases that judge outputs, and those that judge gradients.
-pub fn cases(results: &Results) -> [Totals; 2] {
+/// Cases that judge outputs, and those that judge gradients.
+pub fn cases<'a>(cases: impl IntoIterator<Item = &'a CaseResult> + Clone) -> [Totals; 2] {
     [false, true].map(|backward| {
-        let of_pass = results.cases.iter().filter(|case| case.is_backward() == backward);
+        let of_pass = cases.clone().into_iter().filter(|case| case.is_backward() == backward);
         totals(of_pass.map(|case| case.verdict))
     })
 }
 
-/// The totals of [`cases`], a line for each that there are any of, or one that says that there are none.
+/// The totals of a run's [`cases`], a line for each that there are any of, or one that says that there are none.
 pub fn case_lines(results: &Results) -> Vec<String> {
-    let lines = cases(results).into_iter().zip(["case", "backward case"]);
+    let lines = cases(&results.cases).into_iter().zip(["case", "backward case"]);
     let lines: Vec<_> =
         lines.filter(|(totals, _)| totals.all() > 0).map(|(totals, noun)| totals.text(noun)).collect();
     if lines.is_empty() { vec![Totals::default().text("case")] } else { lines }
@@ -60,7 +60,8 @@ pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
 #[derive(Clone, Debug)]
 pub struct MethodLine<'a> {
     pub method: Form,
-    pub cases: Totals,
+    /// Of outputs, and of gradients.
+    pub cases: [Totals; 2],
     pub sweeps: Totals,
     pub invariants: Totals,
     /// Of its cases, sweeps, invariants and lifted runs.
@@ -102,7 +103,7 @@ fn line(results: &Results, method: Form) -> MethodLine<'_> {
     let verdict = Verdict::of_all(judged.chain(lifted.map(|l| l.verdict)).chain(invariants.iter().copied()));
     MethodLine {
         method,
-        cases: totals(cases.iter().map(|c| c.verdict)),
+        cases: self::cases(cases.iter().copied()),
         sweeps: totals(sweeps.iter().map(|c| c.verdict)),
         invariants: totals(invariants.into_iter()),
         verdict,

@@ -33,7 +33,6 @@ pub fn value(value: impl Serialize) -> Value {
     Value::from(minijinja::value::Serde(value))
 }
 
-/// The methods' names.
 pub fn names<M: Copy + Into<Form>>(methods: &[M]) -> Vec<&'static str> {
     methods.iter().map(|&m| m.into().name()).collect()
 }

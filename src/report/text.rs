@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::bench;
-use crate::results::{Diagnosis, Results, Search, Verdict, Worst, Wrong};
+use crate::results::{Diagnosis, Pair, Results, Search, Verdict, Worst, Wrong};
+use crate::tensor::ComputedName;
 
 /// The sentence on failures without a diagnosis.
 pub fn unexplained(results: &Results) -> String {
@@ -149,6 +150,17 @@ pub fn verdict_on_error(ratio: f64) -> String {
 pub fn element(tensor: &str, index: &[usize]) -> String {
     let index: Vec<_> = index.iter().map(usize::to_string).collect();
     format!("{tensor}[{}]", index.join(", "))
+}
+
+/// What two methods are to each other, and by how much wrongly.
+pub fn pair(tensor: ComputedName, pair: &Pair) -> String {
+    let at = element(tensor.name(), &pair.worst_index);
+    let Pair { left, right, status, ratio, .. } = pair;
+    format!(
+        "{left} and {right}: {}; worst at {at}, {} × the sum of both bounds",
+        status.what(),
+        share(*ratio)
+    )
 }
 
 /// Which element is worst, and how it is against its bound.

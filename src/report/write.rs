@@ -58,9 +58,6 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
 }
 
 /// The same of a run that has written its report once: what it keeps is what was there before that.
-///
-/// # Errors
-/// Those of [`write()`].
 pub fn write_again(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
     write_keeping(PREVIOUS, results, dir)
 }
@@ -89,9 +86,6 @@ fn keep_earlier(earlier: &Path, new: &Path) -> Result<(), ReportError> {
 }
 
 /// Whether [`write()`] finds a place for `dir`: to be asked before a run whose results would else be lost.
-///
-/// # Errors
-/// Those of [`write()`].
 pub fn may_be_written(dir: &Path) -> Result<(), ReportError> {
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     may_be_replaced(&dir)?;

@@ -24,26 +24,19 @@ pub struct Timed {
     /// `forward/real/f32/b8-d512-n16-l1024/zoh/cuda`, of an operation `operation/exp/cuda`; unique.
     pub id: String,
     pub work: Work,
-    /// Of a scan; none of an operation.
     pub scan: Option<TimedScan>,
     pub operation: Option<Operation>,
-    /// A backend, or a peer's name.
     pub backend: String,
     /// `pass` where it was timed and, if its outputs were judged, these pass.
     pub verdict: Verdict,
-    /// Why it was not timed; empty where it was.
     pub reason: String,
-    /// What one run does.
     pub cost: Cost,
     /// What an earlier run has used is still in the caches; none where it was not timed.
     pub warm: Option<Spread>,
     /// The caches were flushed before each run; none where there is no flush.
     pub cold: Option<Spread>,
-    /// Seconds of the very first run.
     pub first: Option<f64>,
-    /// Of the kernel, where there is one.
     pub kernel: Option<KernelUse>,
-    /// Of outputs that were judged: the largest share of a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
@@ -156,9 +149,7 @@ pub struct Peaks {
 /// A device, as it was when something was timed on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// A backend's name.
     pub backend: String,
-    /// In words.
     pub device: String,
     /// Measured on it; none where that failed.
     pub peaks: Option<Peaks>,

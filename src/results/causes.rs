@@ -8,15 +8,16 @@ use super::verdict::Verdict;
 use crate::formula::Form;
 use crate::problem::Weights;
 
+/// What is counted, each apart from the others wherever it is.
+pub const KINDS: [&str; 3] = ["case", "backward case", "sweep"];
+
 /// A method that fails for some weights.
 #[derive(Clone, Debug)]
 pub struct Cause<'a> {
     pub method: Form,
     pub weights: Weights,
-    /// Cases that fail, of how many.
-    pub cases: (usize, usize),
-    /// The same of coefficient sweeps.
-    pub sweeps: (usize, usize),
+    /// Those that fail, of how many: of each of [`KINDS`].
+    pub failing: [(usize, usize); 3],
     /// What explains failures, each with how many of those that were looked at: one if all agree, the commonest first.
     pub found: Vec<(&'a Diagnosis, usize)>,
     /// Failures that were looked at and have no name.
@@ -43,6 +44,10 @@ fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>>
         .collect();
     let failing_cases: Vec<_> = cases.iter().filter(|case| case.verdict == Verdict::Fail).collect();
     let failing_sweeps: Vec<_> = sweeps.iter().filter(|sweep| sweep.verdict == Verdict::Fail).collect();
+    let count = |backward: bool| {
+        let of_pass = |case: &&&CaseResult| case.is_backward() == backward;
+        (failing_cases.iter().copied().filter(of_pass).count(), cases.iter().filter(of_pass).count())
+    };
     // Of ordinary cases: the smallest problem shows the least beside the fault.
     let first = failing_cases.iter().min_by_key(|case| case.judged * case.shape.dstate);
     let rerun = first.map(|case| &case.rerun).or(failing_sweeps.first().map(|sweep| &sweep.rerun))?;
@@ -70,8 +75,7 @@ fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>>
     Some(Cause {
         method,
         weights,
-        cases: (failing_cases.len(), cases.len()),
-        sweeps: (failing_sweeps.len(), sweeps.len()),
+        failing: [count(false), count(true), (failing_sweeps.len(), sweeps.len())],
         found: agreed(&diagnoses),
         unexplained,
         reason: reasons.find(|reason| !reason.is_empty()).unwrap_or_default(),

@@ -10,48 +10,32 @@ use crate::scalar_function::ScalarFunction;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionRange {
     pub function: ScalarFunction,
-    /// Whether the arguments are below zero.
     pub negative: bool,
-    /// The biased exponent of the arguments: x is in [2^(e − 127), 2^(e − 126)); 0 has zero and the subnormal numbers, 255 infinity
-    /// and the NaNs.
     pub exponent: u8,
-    /// One of so many arguments was judged, the first of the range among them: 1 for all of them.
     pub every: u32,
     pub verdict: Verdict,
     pub judged: u64,
-    /// Arguments that the function is not defined for, or infinite, or a pole.
     pub outside: u64,
     pub nans: u64,
-    /// NaNs whose value is none.
     pub lost_nans: u64,
     pub failing: u64,
-    /// What neither 53 nor 237 bits decide.
     pub undecided: u64,
-    /// Values that are not the f32 nearest to the exact one; not counted of parts of e^ix.
     pub misrounded: u64,
-    /// Exact values so near to the middle between two f32, or in the middle, that which is nearest was not decided; they are not
-    /// counted as misrounded.
     pub ties: u64,
-    /// Values below the one before, where the exact ones increase.
     pub falls: u64,
-    /// Values of the other sign than the exact one.
     pub wrong_signs: u64,
-    /// The largest error over what is allowed, and the argument where it is.
     #[serde(deserialize_with = "nullable::one")]
     pub worst_share: f64,
     pub worst_share_at: f32,
-    /// The largest error in f32 ulps of the exact value, for parts of e^ix in 2⁻²⁴, and the argument where it is.
     #[serde(deserialize_with = "nullable::one")]
     pub worst_ulp: f64,
     pub worst_ulp_at: f32,
-    /// The first argument, from zero on, of those that there are any of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failing: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_fall: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_wrong_sign: Option<f32>,
-    /// How many values are off by less than ¼, ½, … ulp; the last number is of all beyond 8. Zeros at its end are left out.
     pub histogram: Vec<u64>,
 }
 

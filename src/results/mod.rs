@@ -2,8 +2,8 @@
 //! against each other and [`whole`] makes one of what its units found. Nothing here computes a verdict from
 //! numbers; [`Verdict::of_all`] alone says what many verdicts come to.
 //!
-//! Serialized, [`Results`] is the machine output of the command line (`--json`). JSON has no infinities and NaNs: such a
-//! number becomes `null` there, and the hex texts beside it still tell it; read back, `null` is NaN.
+//! Serialized, [`Results`] is the machine output of the command line (`--json`). The guide's page `results.md` says what each
+//! field holds, and how numbers are written; comments on fields say what is beside that.
 
 pub mod analysis;
 pub mod bench;

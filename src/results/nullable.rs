@@ -23,11 +23,8 @@ pub fn rounded(number: f64, digits: usize) -> f64 {
 
 /// One number that texts have to a few digits.
 pub mod short {
-    use super::{DIGITS, Deserializer, Serializer, one, rounded};
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        one(from)
-    }
+    pub use super::one as deserialize;
+    use super::{DIGITS, Serializer, rounded};
 
     pub fn serialize<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
         let number = if to.is_human_readable() { rounded(*number, DIGITS) } else { *number };
@@ -43,11 +40,8 @@ pub fn short_list<S: Serializer>(numbers: &[f64], digits: usize, to: S) -> Resul
 
 /// Several numbers that texts have to a few digits.
 pub mod shorts {
-    use super::{DIGITS, Deserializer, Serializer, many, short_list};
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
-        many(from)
-    }
+    pub use super::many as deserialize;
+    use super::{DIGITS, Serializer, short_list};
 
     pub fn serialize<S: Serializer>(numbers: &[f64], to: S) -> Result<S::Ok, S::Error> {
         short_list(numbers, DIGITS, to)

@@ -12,14 +12,11 @@ use crate::tensor::ComputedName;
 /// How far apart one tensor of the methods is on one problem: the strict upper triangle of methods × methods.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairwiseMatrix {
-    /// `truth`, or the backend's name.
     pub source: String,
     pub regime: String,
     pub weights: Weights,
     pub input: InputType,
-    /// The problem's id: a case id without its method.
     pub problem: String,
-    /// `out`, which alone files of earlier versions have, or a gradient.
     #[serde(default = "ComputedName::out")]
     pub tensor: ComputedName,
     pub pairs: Vec<Pair>,
@@ -30,10 +27,8 @@ pub struct PairwiseMatrix {
 pub struct Pair {
     pub left: Form,
     pub right: Form,
-    /// Mean of |left − right|.
     #[serde(with = "nullable::short")]
     pub mean: f64,
-    /// Maximum of |left − right|.
     #[serde(with = "nullable::short")]
     pub max: f64,
     /// ‖left − right‖₂ / max(‖left‖₂, ‖right‖₂); 0 when both are zero.

@@ -12,12 +12,10 @@ use crate::tensor::ComputedName;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lifting {
     pub verdict: Verdict,
-    /// Why it was not measured, or what faulted; empty otherwise.
     pub reason: String,
     /// log₂(‖error in f32‖ / ‖error in double‖), about 29 for a right formula and 0 for a wrong one; none where either
     /// error is zero.
     pub shrink: Option<f64>,
-    /// For a case that fails.
     pub conclusion: Option<Conclusion>,
     /// got − lifted, against the bound on got.
     pub rounding: ErrorPart,
@@ -93,11 +91,8 @@ pub struct Sensitivity {
     pub method: Method,
     pub weights: Weights,
     pub regime: String,
-    /// The problem it was measured on: a case id without its method.
     pub problem: String,
-    /// Every Ā times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
     pub a_bar: Option<i32>,
-    /// The same for B̄.
     pub b_bar: Option<i32>,
 }
 
@@ -110,15 +105,10 @@ pub struct GradientSensitivity {
     pub method: Method,
     pub weights: Weights,
     pub regime: String,
-    /// The problem it was measured on: a case id without its method.
     pub problem: String,
-    /// ∂Ā/∂Δ: every one times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
     pub a_bar_by_delta: Option<i32>,
-    /// The same for ∂h/∂Δ.
     pub h_by_delta: Option<i32>,
-    /// ∂Ā/∂A
     pub a_bar_by_a: Option<i32>,
-    /// ∂h/∂A; none where h is Δ, which has no such derivative.
     pub h_by_a: Option<i32>,
 }
 

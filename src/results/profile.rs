@@ -26,12 +26,10 @@ pub struct ErrorProfile {
 pub struct ErrorHistogram {
     pub method: Method,
     pub weights: Weights,
-    /// No error at all.
     pub none: usize,
     /// Shares up to 1, [`STEPS`] equal steps of the logarithm to a decade, [`DECADES`] of them, ascending; the
     /// first step also has all that is smaller.
     pub counts: Vec<usize>,
-    /// Shares above 1, and what is no number.
     pub above: usize,
 }
 
@@ -40,9 +38,7 @@ pub struct ErrorHistogram {
 pub struct ErrorSequence {
     pub method: Method,
     pub weights: Weights,
-    /// The case's id.
     pub case: String,
-    /// `out`, which alone files of earlier versions have, or a gradient.
     #[serde(default = "ComputedName::out")]
     pub tensor: ComputedName,
     /// Ascending: of each stretch of the sequence, over all that is judged there, where the largest share is.

@@ -41,82 +41,56 @@ pub const OLDEST_SCHEMA: u32 = 1;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     pub schema: u32,
-    /// The harness's own version.
     pub version: String,
     /// The first one, where there are several.
     pub seed: u64,
-    /// Every seed that was drawn with, ascending, where there are several: what is shown of a case, a sweep or an invariant is
-    /// then its worst seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seeds: Vec<u64>,
     pub backend: String,
-    /// What the backend ran on, in words.
     pub device: String,
-    /// The tier of its forward kernels, where that is not the accurate one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// SHA-256 of the kernel sources, in hex; empty for recorded runs, whose kernels are unknown.
     pub kernel_source: String,
-    /// The command line that repeats the run.
     pub command: String,
-    /// The regimes and sweeps that were run, each with why it is hard.
     pub regimes: Vec<RegimeNote>,
     pub cases: Vec<CaseResult>,
     pub coefficients: Vec<CoefficientResult>,
     /// Of each method and weight type; none where regimes or 16-bit inputs alone were asked for.
     pub invariants: Vec<InvariantResult>,
-    /// The matrices worth showing, of outputs and of each gradient: one problem for each weight type, and failing ones.
     pub pairwise: Vec<PairwiseMatrix>,
-    /// What all pairs of the kernel's outputs came to, shown or not.
     pub pairs: PairTotals,
-    /// The same of its gradients.
     #[serde(default)]
     pub gradient_pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
-    /// How the errors spread over their bounds and along the sequence.
     #[serde(default)]
     pub errors: ErrorProfile,
-    /// What the methods are, whoever computes them.
     #[serde(default)]
     pub analysis: MethodAnalysis,
-    /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
     #[serde(default)]
     pub sensitivity: Vec<Sensitivity>,
-    /// The same of the derivatives that gradients are made of.
     #[serde(default)]
     pub gradient_sensitivity: Vec<GradientSensitivity>,
     /// Of sweeps over all of f32, in order ([`FunctionRange::order`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionRange>,
-    /// Of a benchmark: what was timed, in the order of its plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bench: Vec<Timed>,
-    /// What it was timed on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machine>,
-    /// Whether its timings can be believed, where that was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Checked>,
-    /// When it began, as 2026-11-23T16:40:00Z.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub created: String,
-    /// How long it took, in seconds; none of what was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<f64>,
-    /// The revision of the harness's sources, where it was built in their repository.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub revision: String,
-    /// Whether only some of the channels were judged, as was asked for.
     #[serde(default)]
     pub sampled: bool,
-    /// Whether nothing was to be said of failures but that they are, as was asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undiagnosed: bool,
-    /// The ids of all cases, sweeps and invariants that were asked for; none of recorded runs, and in files of earlier
-    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<String>>,
-    /// The header that was judged in place of the production kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderNote>,
 }
@@ -124,10 +98,8 @@ pub struct Results {
 /// A foreign header, and what the compiler said of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HeaderNote {
-    /// As it was named.
     pub path: String,
     pub instantiations: Vec<HeaderInstantiation>,
-    /// Of its `compute_discretization_backward`; none where it has no such function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backward: Option<Vec<HeaderInstantiation>>,
 }
@@ -136,24 +108,18 @@ pub struct HeaderNote {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HeaderInstantiation {
     pub weights: Weights,
-    /// The layout of B that alone is meant, where the header compiles for one of both only.
     #[serde(default)]
     pub b: Option<Operand>,
     pub compiles: bool,
-    /// The compiler's own lines, where it does not.
     pub lines: Vec<String>,
 }
 
 /// What several seeds came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfSeeds {
-    /// The one whose numbers are shown: the worst.
     pub shown: u64,
-    /// With how many it was judged.
     pub judged: usize,
-    /// Those with which it, or its lifted run, failed.
     pub failed: Vec<u64>,
-    /// Those with which it, or its lifted run, could not be measured.
     pub unmeasured: Vec<u64>,
 }
 
@@ -162,7 +128,6 @@ pub struct OfSeeds {
 pub struct RegimeNote {
     pub name: String,
     pub why: String,
-    /// Whether its inputs are such as models have them: the best examples of what is wrong.
     #[serde(default)]
     pub ordinary: bool,
 }
@@ -170,9 +135,7 @@ pub struct RegimeNote {
 /// One method's scan of one problem, judged element by element.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
-    /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, of a recorded run `file/method[.label]`; unique.
     pub id: String,
-    /// What it is judged as: a method, or a textbook form.
     pub method: Form,
     pub weights: Weights,
     pub input: InputType,
@@ -185,42 +148,26 @@ pub struct CaseResult {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inputs: String,
     pub backend: String,
-    /// The worst one of its tensors' and of the relative gate.
     pub verdict: Verdict,
-    /// Why it was not measured, or what faulted; empty otherwise. Of the worst tensor, as are the next fields that tensors
-    /// have too, unless they say otherwise.
     pub reason: String,
-    /// Which bounds some element is beyond.
     pub beyond: Beyond,
-    /// Largest error over its worst-case bound, of all tensors.
     #[serde(default, with = "nullable::short")]
     pub worst_case_ratio: f64,
-    /// The error against that of the same-precision reference path; none where that was not run.
     pub relative: Option<Relative>,
-    /// The same source in double, and with it truncation and rounding apart; none where there is no such build.
     pub lifted: Option<Lifting>,
-    /// Elements compared, over all tensors.
     pub judged: usize,
-    /// The element with the largest share of its allowance used, over all tensors; none when nothing was measured.
     pub worst: Option<Worst>,
-    /// Of the first tensor, `out`.
     #[serde(with = "nullable::short")]
     pub max_ulp: f64,
-    /// Of the first tensor, `out`.
     #[serde(with = "nullable::short")]
     pub rel_l2: f64,
-    /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
-    /// How far that was looked for, where not to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
-    /// Each judged tensor on its own; none in files of schema 1.
     #[serde(default, serialize_with = "tensors")]
     pub tensors: Named<TensorResult, ComputedName>,
-    /// What all its seeds came to, in a run over several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<OfSeeds>,
-    /// The command that reruns just this case.
     pub rerun: String,
 }
 
@@ -228,34 +175,26 @@ pub struct CaseResult {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TensorResult {
     pub verdict: Verdict,
-    /// Why it was not measured, or what is wrong beyond any element; empty otherwise.
     #[serde(default)]
     pub reason: String,
-    /// Which bounds some element is beyond.
     #[serde(default)]
     pub beyond: Beyond,
-    /// Largest error over its worst-case bound.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub worst_case_ratio: f64,
     /// Elements compared; a complex one counts its parts.
     pub judged: usize,
-    /// Of these, the ones whose verdict is the quick route's (`judge::quick`). The rest have a certified truth.
     #[serde(default)]
     pub quick: usize,
     /// The element with the largest share of its allowance used: of those with a certified truth, unless only an element that
     /// the quick route decided fails. None when nothing was measured.
     #[serde(default)]
     pub worst: Option<Worst>,
-    /// Largest error in units in the last place of the tensor's type, fractional.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub max_ulp: f64,
-    /// ‖got − want‖₂ / ‖want‖₂ over the judged elements.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub rel_l2: f64,
-    /// Where it fails: all elements that do, and then those that are no numbers or 0, if some but not all are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<Wrong>,
-    /// Fault models that explain a failure, best first.
     #[serde(default)]
     pub diagnosis: Vec<Diagnosis>,
 }
@@ -275,16 +214,10 @@ pub enum Search {
 /// Elements of a tensor that are beyond their bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wrong {
-    /// Their value, `NaN`, `infinite` or `0`, if it is that of all of them; empty otherwise.
     pub values: String,
-    /// How many there are.
     pub elements: usize,
-    /// Of how many.
     pub judged: usize,
-    /// Index of the first one that has a truth; empty where none has.
     pub first: Vec<usize>,
-    /// Rules, one for each axis that is longer than 1, for the indices at which some of them are: `item 1`, `odd channels`,
-    /// `positions from 16 on`.
     pub places: Vec<String>,
 }
 
@@ -318,7 +251,6 @@ fn tensors<S: Serializer>(tensors: &Named<TensorResult, ComputedName>, to: S) ->
 pub struct Diagnosis {
     /// The model's name, or two names joined by ` + `.
     pub name: String,
-    /// What is wrong, in words.
     pub what: String,
     /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
     #[serde(with = "nullable::short")]
@@ -328,10 +260,8 @@ pub struct Diagnosis {
 /// One element's error against its allowance.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Worst {
-    /// `out`, `last_state`, `a_bar` or `b_bar`; a complex one names its part: `last_state.re`.
     #[serde(default)]
     pub tensor: String,
-    /// Index into the tensor, as shaped in spec.md §3.
     #[serde(default)]
     pub index: Vec<usize>,
     #[serde(default = "nullable::nan", deserialize_with = "nullable::one")]
@@ -342,28 +272,22 @@ pub struct Worst {
     pub want: f64,
     #[serde(default)]
     pub want_hex: String,
-    /// Real and imaginary part of a complex Ā or B̄, of which `got` and `want` are the moduli; empty for a real one.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable::many")]
     pub got_parts: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable::many")]
     pub want_parts: Vec<f64>,
-    /// |got − want|
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub error: f64,
-    /// The derived bound on `error`.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub bound: f64,
-    /// error/bound; above 1 the verdict is `fail`.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub ratio: f64,
     /// The share of the kernel's allowance used: error/bound once the rounding to 16 bits on store, which no
     /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is, and equal to it there and for f32.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub share: f64,
-    /// The error in units in the last place of the tensor's type.
     #[serde(default = "nullable::nan", with = "nullable::short")]
     pub ulp: f64,
-    /// The inputs that matter at this element, as `name = value` texts.
     #[serde(default)]
     pub inputs: Vec<String>,
 }
@@ -373,7 +297,6 @@ pub struct Worst {
 pub struct CoefficientResult {
     pub method: Method,
     pub weights: Weights,
-    /// The sweep's name, for instance `real axis` or `complex plane`.
     pub sweep: String,
     pub backend: String,
     pub verdict: Verdict,
@@ -381,16 +304,12 @@ pub struct CoefficientResult {
     pub worst_a_bar: Option<Worst>,
     pub worst_b_bar: Option<Worst>,
     pub points: Vec<CoefficientPoint>,
-    /// Fault models that explain a failure, best first.
     #[serde(default)]
     pub diagnosis: Vec<Diagnosis>,
-    /// The same source in double; none where there is no such build.
     #[serde(default)]
     pub lifted: Option<Lifting>,
-    /// What all its seeds came to, in a run over several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<OfSeeds>,
-    /// The command that reruns this sweep.
     pub rerun: String,
 }
 
@@ -542,24 +461,16 @@ impl Results {
 pub struct InvariantResult {
     /// For instance `u-additive`; [`name`](crate::judge::invariants::Invariant::name).
     pub name: String,
-    /// What must hold, in one sentence.
     pub what: String,
     pub method: Method,
     pub weights: Weights,
-    /// The problem of the worst element, with its shape, for instance `carried b2 d2 n3 l149 g2`.
     pub problem: String,
     pub backend: String,
     pub verdict: Verdict,
-    /// Why it failed or was not measured, where no element tells; empty otherwise.
     pub reason: String,
-    /// Elements compared.
     pub judged: usize,
-    /// The element with the largest share of its budget used: `want` is what the invariant asks for, made of the
-    /// kernel's own numbers, and a `bound` of 0 asks for it exactly.
     pub worst: Option<Worst>,
-    /// What all its seeds came to, in a run over several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<OfSeeds>,
-    /// The command that reruns it.
     pub rerun: String,
 }

@@ -117,9 +117,6 @@ pub struct TensorFile<R> {
 
 impl TensorFile<File> {
     /// Opens the file at `path` and checks its header.
-    ///
-    /// # Errors
-    /// [`TensorFileError`] for anything wrong with it.
     pub fn open(path: &Path) -> Result<Self, TensorFileError> {
         let (file, len) = open(path)?;
         TensorFile::new(file, len)
@@ -185,9 +182,6 @@ impl<R> TensorFile<R> {
 
 impl<R: Read + Seek> TensorFile<R> {
     /// Checks the header of a file of `len` bytes.
-    ///
-    /// # Errors
-    /// [`TensorFileError`] for anything wrong with it.
     pub fn new(mut reader: R, len: u64) -> Result<Self, TensorFileError> {
         if len < PREFIX {
             return Err(TensorFileError::Length { expected: PREFIX, found: len });
@@ -216,9 +210,6 @@ impl<R: Read + Seek> TensorFile<R> {
 
     /// Some floats of a tensor, widened to f32; of a C64 re and im are one each. None when there is no such tensor, or when it
     /// is F64; fewer than asked for where it has fewer.
-    ///
-    /// # Errors
-    /// The file cannot be read any more.
     pub fn floats(&self, name: &str, range: Range<usize>) -> Result<Option<Vec<f32>>, TensorFileError> {
         let Some(info) = self.tensors.get(name) else { return Ok(None) };
         Ok(match info.stored {
@@ -230,9 +221,6 @@ impl<R: Read + Seek> TensorFile<R> {
     }
 
     /// The numbers of an F64 tensor. None when there is no such tensor, or of another type.
-    ///
-    /// # Errors
-    /// The file cannot be read any more.
     pub fn doubles(&self, name: &str) -> Result<Option<Vec<f64>>, TensorFileError> {
         match self.tensors.get(name) {
             Some(info) if info.stored == Stored::F64 => {

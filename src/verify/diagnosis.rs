@@ -43,7 +43,6 @@ pub fn explain(
     explanations
 }
 
-/// Explanations of a backward pass.
 fn of_pass(
     (backend, _): (&dyn Backend, &Known),
     spec: &Spec,
@@ -61,7 +60,6 @@ fn of_pass(
     case::diagnose_gradients(pass, &got, &explained::failing_gradients(failed), work).under()
 }
 
-/// Explanations of the outputs of a scan.
 fn of_case(
     (backend, known): (&dyn Backend, &Known),
     spec: &Spec,

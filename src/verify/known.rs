@@ -64,8 +64,6 @@ enum Kept<'a> {
 }
 
 impl KnownProblem<'_> {
-    /// # Errors
-    /// As [`solve`].
     pub fn truths(&self, methods: &[Method]) -> Result<Vec<Arc<ScanTruth>>, TruthError> {
         let kept = self.look(|facts| facts.truths.clone());
         let missing: Vec<Method> = methods.iter().copied().filter(|m| !kept.contains_key(m)).collect();
@@ -110,9 +108,6 @@ impl KnownProblem<'_> {
     }
 
     /// The lifted run, which all backends with the same [`Backend::copies`] share; none where the backend has none.
-    ///
-    /// # Errors
-    /// As [`Backend::lifted`].
     pub fn lifted(
         &self,
         backend: &dyn Backend,
@@ -129,9 +124,6 @@ impl KnownProblem<'_> {
     }
 
     /// The judged channels by kernels whose Ā and B̄ are off by these ([`CpuBackend::perturbed`]).
-    ///
-    /// # Errors
-    /// As [`CpuBackend::scan_judged`].
     pub fn perturbed(&self, method: Method, off: [f64; 2]) -> Result<Arc<Tensors<f64>>, KernelError> {
         let [a_bar, b_bar] = off;
         let run = || CpuBackend::perturbed(a_bar, b_bar).scan_judged(method, self.problem);

@@ -3,14 +3,14 @@
 //! The mutants are data ([`table`]): substitutions in the kernels' sources. Each is compiled into a library by itself, run
 //! by a worker process, and judged as `holdfast verify` judges, until the first verdict that fails.
 //!
-//! `cargo test` sees that every substitution still fits, that the guide's page has every mutant, and tries a few at
-//! one seed. `.ci/mutants kernels` tries all at seeds 1 to 8 and writes the page: this program has its own `main`, since
+//! `cargo test` sees that every substitution still fits, that the record has every mutant, and tries a few at
+//! one seed. `.ci/mutants kernels` tries all at seeds 1 to 8 and writes the record: this program has its own `main`, since
 //! its workers speak through standard output.
 
 mod compile;
 mod judge;
 mod kernel;
-mod page;
+mod record;
 mod run;
 mod table;
 
@@ -23,7 +23,7 @@ use table::{Fate, Mutant};
 /// What `cargo test` runs.
 const TESTS: [(&str, fn()); 3] = [
     ("every_substitution_fits_once", every_substitution_fits_once),
-    ("the_page_has_every_mutant", the_page_has_every_mutant),
+    ("the_record_has_every_mutant", the_record_has_every_mutant),
     ("some_mutants_are_caught", some_mutants_are_caught),
 ];
 
@@ -67,12 +67,12 @@ fn every_substitution_fits_once() {
     assert!(caught >= 370 && harmless >= 55, "{caught} and {harmless}");
 }
 
-fn the_page_has_every_mutant() {
-    let page = std::fs::read_to_string(page::path()).expect("the guide has a page of mutants");
-    let rows: BTreeSet<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+fn the_record_has_every_mutant() {
+    let text = std::fs::read_to_string(record::path()).expect("the record");
+    let rows: BTreeSet<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
     let mutants = table::all();
     for mutant in &mutants {
-        let row = page::row_as_it_must_be(mutant, run::SEEDS.count());
+        let row = record::row_as_it_must_be(mutant, run::SEEDS.count());
         assert!(rows.contains(&*row), "{row} (hint: .ci/mutants kernels {})", mutant.id);
     }
     assert_eq!(rows.len(), mutants.len());

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::judge::{Known, first_failure};
 use crate::kernel::MutantBackend;
 use crate::table::{self, Fate, Kind, Mutant};
-use crate::{compile, page};
+use crate::{compile, record};
 
 /// Those of the long run.
 pub const SEEDS: RangeInclusive<u64> = 1..=8;
@@ -96,7 +96,7 @@ fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
 }
 
 /// The long run, of every mutant or of those whose ids have one of these words in them, at all seeds or, with `--seeds`, at the first
-/// ones. Of what it tries at all seeds it renews the guide's page.
+/// ones. Of what it tries at all seeds it renews the record.
 pub fn all(words: &[&str]) -> ExitCode {
     let (words, last) = match words {
         [rest @ .., "--seeds", last] => (rest, last.parse().expect("--seeds takes a number")),
@@ -115,7 +115,7 @@ pub fn all(words: &[&str]) -> ExitCode {
     println!("{} mutants at {last} seeds, {wrong} not as they must be", mutants.len());
     if last == *SEEDS.end() {
         let tried: Vec<(&Mutant, &Outcome)> = mutants.iter().zip(&outcomes).collect();
-        page::renew(&tried, last as usize).expect("the guide can be written");
+        record::renew(&tried, last as usize).expect("the record can be written");
     }
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -48,6 +48,21 @@ def test_a_wrong_function_fails_with_its_cause():
         holdfast.assert_correct(lambda **inputs: (right(**inputs)[0], right(**inputs)[1] * 1.01), regimes="short")
 
 
+def test_a_function_that_takes_no_names_is_told_of_them():
+    said = r"is given u, delta, A, B, C.* by their names and says: .*; expected a function that takes them so \\(hint: def scan"
+    with pytest.raises(TypeError, match=said):
+        holdfast.assert_correct(numpy.add, regimes="short")
+    with pytest.raises(TypeError, match=said):
+        holdfast.assert_correct(lambda *args, **more: (lambda u: u)(*args, **more), regimes="short")
+
+    def mistaken(**inputs):
+        return sum(inputs.values(), begin=0)
+
+    # What a function does with its arguments is its own.
+    with pytest.raises(TypeError, match="^sum"):
+        holdfast.assert_correct(mistaken, regimes="short")
+
+
 def test_a_decorator_may_take_what_its_function_does_not():
     def own(u, delta, A, B, C, more):
         return reference(u, delta, A, B, C, **more)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
-use holdfast::report::{console, grid, html, invariants, json, markdown, plots, summary};
+use holdfast::report::{console, github, grid, html, invariants, json, markdown, plots, summary};
 use holdfast::results::{
     CoefficientResult, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
 };
@@ -360,6 +360,27 @@ fn failing_pairs_are_explained_with_the_command_that_reruns_them() {
     let shown = between(&page, "<details id=\"pair-1\"", "</details>");
     assert!(shown.contains(&problem.problem.replace('/', "&#x2f;")), "{shown}");
     assert!(shown.contains("--method zoh --method foh"), "{shown}");
+}
+
+/// Totals, a method's line, and what is said to be wrong with it.
+#[test]
+fn backward_cases_are_counted_apart_wherever_cases_are() {
+    let mut results = fixture::with_gradients(fixture::small());
+    let wrong = results.cases.iter_mut().filter(|case| case.is_backward() && case.method == Method::Foh);
+    wrong.for_each(|case| case.verdict = Verdict::Fail);
+    let all = results.cases.iter().filter(|case| case.method == Method::Foh && !case.is_backward()).count();
+    let lines = summary::methods(&results);
+    let foh = lines.iter().find(|line| line.method == Method::Foh).expect("a line");
+    assert_eq!(foh.cases.map(|totals| (totals.pass, totals.all())), [(all, all), (0, 2)]);
+    let page = page(&results);
+    assert!(page.contains("<th>cases</th><th>backward cases</th>"), "the heads of a method's counts");
+    let line = between(&page, "<tr id=\"method-foh\">", "</tr>");
+    let cells = format!("<td class=\"nowrap\">{all} of {all}</td><td class=\"nowrap\">0 of 2</td>");
+    assert!(line.contains(&cells), "{line}");
+    let console = console::render(&results, None, false);
+    assert!(console.contains("FAIL foh, complex weights: 1 of 1 backward case: "), "{console}");
+    let summary = github::summary(&results);
+    assert!(summary.contains(&format!("| foh | FAIL | {all}/{all} pass | 0/2 pass |")), "{summary}");
 }
 
 /// As those of outputs, each under the name of its tensor.

@@ -53,9 +53,6 @@ struct Buffers {
 
 impl<'a> Launcher<'a> {
     /// Compiles the judge if need be, and takes the memory of the largest piece.
-    ///
-    /// # Errors
-    /// What cannot be read, and a device that has no room.
     pub fn new<R: Read + Seek + Send>(
         device: &'a mut dyn Device,
         images: Option<&Images>,
@@ -152,9 +149,6 @@ impl<'a> Launcher<'a> {
     }
 
     /// Copies a piece's inputs to the device.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn load(&mut self, piece: &Piece) -> Result<(), DeviceError> {
         let buffers = &self.buffers;
         for (address, values) in [(buffers.b, &piece.b), (buffers.c, &piece.c)] {
@@ -183,9 +177,6 @@ impl<'a> Launcher<'a> {
     }
 
     /// Judges an output of the piece that was loaded, by its place among the outputs: what the first try says of each row.
-    ///
-    /// # Errors
-    /// A device that fails.
     pub fn judge(&mut self, piece: &Piece, output: usize) -> Result<Vec<FirstTry>, DeviceError> {
         let Shape { seqlen, dstate, .. } = self.layout.shape;
         let rows = piece.rows.len();

@@ -63,9 +63,6 @@ pub struct Plan {
 
 impl Plan {
     /// `piece` bytes of this machine's memory for each, and a share of the device's.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn new<R: Read + Seek + Send>(
         recording: &Recording<R>,
         piece: usize,
@@ -119,9 +116,6 @@ impl Plan {
     }
 
     /// Reads the rows.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn read<R: Read + Seek + Send>(
         &self,
         recording: &Recording<R>,

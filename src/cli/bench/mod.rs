@@ -300,10 +300,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A backend that cannot run here; a report that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
     if args.judge {
@@ -325,10 +321,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return Ok(Outcome::new(report::bench::table(&results), PASSED));
     }
     let output = output::Args { out: args.out.clone(), json: args.json.clone(), junit: None, parquet: None };
-    match args.partition {
-        Some(_) => output::prepare_folder(args.out.as_deref())?,
-        None => output.prepare(args.out.as_deref())?,
-    }
+    output.prepare(args.out.as_deref(), args.partition)?;
     args.check_peers()?;
     let runners = args.runners()?;
     if !args.peers.is_empty()

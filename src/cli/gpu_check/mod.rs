@@ -78,7 +78,6 @@ impl Finding {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let rows = match args.step {
         Check::Jit => kernels::compile(&backend(args)?),

@@ -259,26 +259,17 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
     }
 
     /// What the recurrences allow, for a walk elsewhere.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn numbers(&self) -> Result<Numbers, I::Error> {
         let stretch = self.inputs.stretch(self.at, 0..1)?;
         Ok(Numbers::new(self.channel(&stretch)))
     }
 
     /// How often the most frequent z or b occurs, in all directions.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn repeats(&self) -> Result<f64, I::Error> {
         self.repeats_within(COUNTS / rayon::current_num_threads() / COUNTED)
     }
 
     /// The same, by tables of at most so many different numbers: where there are more, in several walks.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn repeats_within(&self, capacity: usize) -> Result<f64, I::Error> {
         let (mut most, mut left) = (1, vec![Share::WHOLE]);
         while let Some(share) = left.pop() {

@@ -11,7 +11,6 @@ pub enum Crash {
     StoreFarAway = 1,
     /// Loads four floats at once from an address that is not a multiple of their size. Only x86-64 minds.
     UnalignedLoad = 2,
-    /// Calls itself without end.
     Recursion = 3,
     /// Divides an integer by zero. Only x86-64 minds.
     Division = 4,

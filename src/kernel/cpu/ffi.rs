@@ -64,66 +64,32 @@ pub fn number(input: InputType) -> c_int {
 /// The sums of gradients in double, in the place of a storage type.
 pub const LIFTED_SUMS: c_int = 3;
 
+/// Functions that run `count` blocks from `first` on: 0, or something else with a message of at most `capacity` bytes.
+macro_rules! blocks {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {
+        unsafe extern "C" {$(
+            pub fn $name(
+                $($argument: $type,)*
+                first: c_uint,
+                count: c_uint,
+                message: *mut c_char,
+                capacity: usize,
+            ) -> c_int;
+        )*}
+    };
+}
+
+blocks! {
+    holdfast_scan(which: *const RawInstantiation, fault: c_int, params: *const RawScan);
+    holdfast_chunk_steps(which: *const RawInstantiation, params: *const RawScan);
+    holdfast_discretize(which: *const RawInstantiation, fault: c_int, params: *const RawDiscretize);
+    holdfast_backward(which: *const RawInstantiation, params: *const RawBackward);
+    holdfast_lifted_backward(which: *const RawInstantiation, params: *const RawBackward);
+    holdfast_sum_gradients(input: c_int, params: *const RawBackward);
+    holdfast_differentiate(method: c_int, complex: c_int, params: *const RawDerivatives);
+}
+
 unsafe extern "C" {
-    pub fn holdfast_scan(
-        which: *const RawInstantiation,
-        fault: c_int,
-        params: *const RawScan,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    pub fn holdfast_chunk_steps(
-        which: *const RawInstantiation,
-        params: *const RawScan,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    pub fn holdfast_discretize(
-        which: *const RawInstantiation,
-        fault: c_int,
-        params: *const RawDiscretize,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    pub fn holdfast_backward(
-        which: *const RawInstantiation,
-        params: *const RawBackward,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    pub fn holdfast_lifted_backward(
-        which: *const RawInstantiation,
-        params: *const RawBackward,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    pub fn holdfast_sum_gradients(
-        input: c_int,
-        params: *const RawBackward,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
-    pub fn holdfast_differentiate(
-        method: c_int,
-        complex: c_int,
-        params: *const RawDerivatives,
-        first: c_uint,
-        count: c_uint,
-        message: *mut c_char,
-        capacity: usize,
-    ) -> c_int;
     // Pure functions of numbers.
     pub safe fn holdfast_backward_workspace(shape: &BackwardShape, workspace: &mut BackwardWorkspace);
     pub safe fn holdfast_sum_blocks(shape: &BackwardShape) -> c_longlong;

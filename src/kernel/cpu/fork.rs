@@ -192,9 +192,6 @@ pub struct ForkedDevice {
 
 impl ForkedDevice {
     /// With room for so many bytes in so many buffers.
-    ///
-    /// # Errors
-    /// There can be no copy of this process.
     pub fn new(
         (bytes, buffers): (usize, usize),
         build: Build,

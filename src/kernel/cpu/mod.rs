@@ -83,9 +83,6 @@ impl CpuBackend {
 
     /// A copy of the kernels with a fault in it, by its name in `kernels/faults/list.cuh`, and perhaps a second one:
     /// to test what judges them. It takes f32 inputs only.
-    ///
-    /// # Errors
-    /// When the kernels have no fault of that name.
     pub fn with_faults(first: &str, second: Option<&str>) -> Result<Self, UnknownFault> {
         let number = |name: &str| {
             (1..)
@@ -112,7 +109,6 @@ impl CpuBackend {
         CpuBackend::default().with_build(Build { crash: Some(crash), ..Build::default() })
     }
 
-    /// With this time limit for one launch.
     pub fn with_limit(self, limit: Duration) -> Self {
         CpuBackend { limit, ..self }
     }
@@ -239,7 +235,6 @@ impl CpuBackend {
         self.run(&job, only)
     }
 
-    /// Ā and B̄.
     fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<Returned> {
         check_processor()?;
         shapes::check_coefficients(problem)?;

@@ -58,7 +58,6 @@ macro_rules! c_struct {
 }
 
 c_struct! {
-    /// Which kernel.
     RawInstantiation = "HoldfastInstantiation" {
         method: c_int,
         input: c_int,
@@ -74,7 +73,6 @@ c_struct! {
 }
 
 c_struct! {
-    /// A selective scan's tensors and sizes.
     RawScan = "holdfast_launch::ScanParams" {
         u: *const c_void,
         delta: *const c_void,
@@ -103,7 +101,6 @@ c_struct! {
 unsafe impl Sync for RawScan {}
 
 c_struct! {
-    /// The arrays of element-wise coefficients.
     RawDiscretize = "holdfast_launch::DiscretizeParams" {
         delta: *const c_void,
         a: *const c_void,
@@ -118,7 +115,6 @@ c_struct! {
 unsafe impl Sync for RawDiscretize {}
 
 c_struct! {
-    /// The arrays of a single operation.
     RawMeasure = "holdfast_bench::Params" {
         from: *const c_void,
         to: *mut c_void,
@@ -132,7 +128,6 @@ c_struct! {
 unsafe impl Sync for RawMeasure {}
 
 c_struct! {
-    /// A backward scan's tensors and sizes.
     RawBackward = "holdfast_launch::BackwardParams" {
         u: *const c_void,
         delta: *const c_void,
@@ -174,7 +169,6 @@ c_struct! {
 unsafe impl Sync for RawBackward {}
 
 c_struct! {
-    /// The arrays of element-wise derivatives.
     RawDerivatives = "holdfast_launch::DerivativeParams" {
         delta: *const c_void,
         a: *const c_void,
@@ -246,7 +240,6 @@ pub const POWERS: usize = 5;
 pub const SERIES: usize = 16;
 
 c_struct! {
-    /// A term of a formula.
     RawTerm = "holdfast_judge::JudgeTerm" {
         factor: f64,
         alpha: f64,
@@ -258,7 +251,6 @@ c_struct! {
 }
 
 c_struct! {
-    /// A form.
     RawFormula = "holdfast_judge::JudgeFormula" {
         a_bar: c_int,
         powers: c_int,
@@ -317,7 +309,6 @@ c_struct! {
 }
 
 c_struct! {
-    /// A storage format.
     RawFormat = "holdfast_judge::JudgeFormat" {
         overflow: f64,
         precision: c_int,
@@ -326,7 +317,6 @@ c_struct! {
 }
 
 c_struct! {
-    /// A launch of the judge.
     RawJudge = "holdfast_judge::JudgeParams" {
         formula: RawFormula,
         allowance: RawAllowance,
@@ -405,7 +395,7 @@ c_struct! {
 
 c_struct! {
     /// What became of a function's values at some arguments of one sign: counts, the worst and the first of what there is.
-    #[derive(Debug, PartialEq)]
+    #[derive(Debug, Default, PartialEq)]
     FunctionFindings = "holdfast_judge::FunctionFindings" {
         judged: u64,
         outside: u64,
@@ -445,7 +435,6 @@ c_struct! {
 }
 
 c_struct! {
-    /// A launch that judges a function's values.
     RawFunction = "holdfast_judge::FunctionParams" {
         rules: FunctionRules,
         first: u32,
@@ -461,7 +450,6 @@ c_struct! {
 }
 
 c_struct! {
-    /// A launch that evaluates a function.
     RawEvaluate = "holdfast_functions::EvaluateParams" {
         first: u32,
         stride: u32,

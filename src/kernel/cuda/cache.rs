@@ -66,7 +66,6 @@ impl Cache {
         Cache { directory: place(|name| std::env::var_os(name)) }
     }
 
-    /// Where entries lie.
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }

@@ -57,7 +57,6 @@ impl Images {
         Ok(Images { arch, version, cache, images: OnceMap::default(), statistics: Mutex::default() })
     }
 
-    /// What images are compiled for.
     pub fn arch(&self) -> &Arch {
         &self.arch
     }
@@ -68,12 +67,10 @@ impl Images {
         format!("{device}, kernels for {} by NVRTC {major}.{minor}", self.arch)
     }
 
-    /// NVRTC's version.
     pub fn version(&self) -> (i32, i32) {
         self.version
     }
 
-    /// What has been compiled and loaded so far.
     pub fn statistics(&self) -> Statistics {
         *self.statistics.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -70,7 +70,6 @@ pub enum CudaError {
     NotHoldfast(PathBuf),
 }
 
-/// How a backend is set up.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// What is run as a worker.
@@ -181,15 +180,11 @@ impl CudaBackend {
         Ok(self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?.scan(problem))
     }
 
-    /// What the device says of itself.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
     /// Runs a job again and again; how long each run took, and what the last one returned, where that is asked for.
-    ///
-    /// # Errors
-    /// As of any case.
     pub fn time(
         &self,
         kernel: Kernel,
@@ -201,9 +196,6 @@ impl CudaBackend {
     }
 
     /// The same by the kernel and then by each peer, in turn.
-    ///
-    /// # Errors
-    /// As of any case.
     pub fn race(&self, kernel: Kernel, job: impl FnOnce() -> Job, timing: &Timing) -> Result<Vec<Raced>> {
         let mut timing = timing.clone();
         if let Some(flush) = &mut timing.flush {

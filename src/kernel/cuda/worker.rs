@@ -133,9 +133,6 @@ pub struct GpuWorker {
 
 impl GpuWorker {
     /// Starts the first process.
-    ///
-    /// # Errors
-    /// It has no device.
     pub fn start(program: Program, limit: Duration) -> Result<(Self, DeviceInfo), CudaError> {
         let (worker, info) = start(&program)?;
         Ok((GpuWorker { program, limit, running: Mutex::new(Some(worker)) }, info))

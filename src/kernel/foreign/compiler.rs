@@ -210,9 +210,6 @@ pub const PREFIX: &str = "holdfast-header-";
 
 /// Creates the folder in `parent` and lays out what the header is compiled with, in one step as far as an interrupt can
 /// see: what is being filled must not be created anew behind a handler's back.
-///
-/// # Errors
-/// It cannot be created or filled.
 pub fn folder(header: &Header, parent: &Path) -> Result<Folder, ForeignError> {
     let create = || {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
@@ -224,9 +221,6 @@ pub fn folder(header: &Header, parent: &Path) -> Result<Folder, ForeignError> {
 }
 
 /// Lays out what a header is compiled with.
-///
-/// # Errors
-/// Files that cannot be written.
 pub fn lay_out(header: &Header, folder: &Path) -> Result<(), ForeignError> {
     let write = |name: &str, text: &[u8]| {
         let path = folder.join(name);

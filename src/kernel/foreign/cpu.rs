@@ -40,9 +40,6 @@ struct Program {
 
 impl CpuHeader {
     /// Compiles the header for real and complex weights, in a folder in `parent`.
-    ///
-    /// # Errors
-    /// No file can be written.
     pub fn new(
         header: Header,
         compiler: Compiler,

@@ -39,9 +39,6 @@ pub struct GpuHeader {
 
 impl GpuHeader {
     /// Compiles the header for both weight types; other methods follow when they are needed.
-    ///
-    /// # Errors
-    /// CUDA cannot run here.
     pub fn new(header: Header) -> Result<Self, CudaError> {
         gpu::driver_present()?;
         let version = nvrtc::version()?;
@@ -109,9 +106,6 @@ pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -
 }
 
 /// The kernels of one piece; the inner error is the compiler's own lines.
-///
-/// # Errors
-/// As [`compile`]'s.
 pub fn compile_piece(
     header: &Header,
     (method, weights): (Method, Weights),

@@ -126,9 +126,6 @@ impl<T> ByLayout<T> {
 }
 
 /// Compiles for both layouts of B, and where the compiler refuses for each apart: Δu and BΔu may have different types.
-///
-/// # Errors
-/// Those of an attempt that could not be made.
 pub fn by_layout<T, E>(
     mut compile: impl FnMut(Option<Operand>) -> Result<T, E>,
     compiles: impl Fn(&T) -> bool,
@@ -146,9 +143,6 @@ pub fn by_layout<T, E>(
 ///
 /// Whether a header declares the methods is read from its own text; a compiler that complains about their names knows it
 /// better (the declaration may come from another file).
-///
-/// # Errors
-/// Those of an attempt that could not be made.
 pub fn first_that_compiles<T, E>(
     header: &Header,
     weights: Weights,

@@ -113,9 +113,6 @@ impl ForeignBackend {
     }
 
     /// With this compiler, this time limit for one case, and a temporary folder in `parent`.
-    ///
-    /// # Errors
-    /// No file can be written.
     pub fn on_cpu_with(
         header: Header,
         compiler: Compiler,

@@ -44,7 +44,6 @@ impl std::fmt::Display for DeviceInfo {
     }
 }
 
-/// Result of a call to a device.
 pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
 
 /// Why a device did not do what it was asked.
@@ -86,7 +85,6 @@ pub enum Params<'a> {
     Measure(RawMeasure),
 }
 
-/// A kernel, its argument and its launch.
 pub struct Launch<'a> {
     pub kernel: Kernel,
     pub image: Option<&'a Image>,

@@ -70,7 +70,6 @@ impl Output {
         Output { name: "workspace".to_owned(), element, len }
     }
 
-    /// What it takes.
     pub fn bytes(&self) -> usize {
         self.len * self.element.size()
     }
@@ -100,7 +99,6 @@ impl Returned {
         there.map(|((name, values), _)| (name, problem.gradient(name, values))).collect()
     }
 
-    /// Of element-wise derivatives.
     pub fn derivatives(self) -> Derivatives {
         let mut values = self.narrowed();
         let mut next = || values.next().unwrap_or_default();
@@ -122,12 +120,10 @@ impl Returned {
         CoefficientGradients { delta, a, b }
     }
 
-    /// As they are.
     pub fn values(self) -> Vec<Vec<f64>> {
         self.0
     }
 
-    /// Of element-wise coefficients.
     pub fn coefficients<T: Copy + 'static>(self) -> Coefficients<T>
     where
         f64: AsPrimitive<T>,
@@ -181,7 +177,6 @@ pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5], arithmetic
     }
 }
 
-/// In which a kernel scans.
 pub(super) fn directions(kernel: Kernel) -> usize {
     if kernel.is_bidirectional() { 2 } else { 1 }
 }
@@ -192,7 +187,6 @@ pub(super) fn workspace_of(shape: &BackwardShape) -> BackwardWorkspace {
     workspace
 }
 
-/// The outputs' values, from their bytes.
 fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned> {
     let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
         let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
@@ -206,6 +200,22 @@ fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned> {
 }
 
 impl Job {
+    /// In one chunk, without inputs and workspace.
+    fn of(kernel: Kernel, sizes: [usize; 5], outputs: Vec<Output>) -> Self {
+        Job {
+            kernel,
+            image: None,
+            image_then: None,
+            sizes,
+            chunk_len: sizes[3],
+            delta_softplus: false,
+            complete: true,
+            outputs,
+            workspace: Output::workspace(Element::F32, 0),
+            inputs: Vec::new(),
+        }
+    }
+
     /// A scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or double for
     /// a lifted kernel. `kernel` is the one that the problem needs, or one that misbehaves in its place.
     pub fn scan(kernel: Kernel, problem: &Problem, storage: Element) -> Self {
@@ -218,21 +228,13 @@ impl Job {
         // What a fault may run in another method's place needs what that one needs.
         let needs_workspace = kernel.is_bidirectional() || CpuBackend::planted_fault().is_some();
         let workspace = if needs_workspace { problem.shape.sequence_len() } else { 0 };
+        let arithmetic = if storage == Element::F64 { storage } else { Element::F32 };
         Job {
-            kernel,
-            image: None,
-            image_then: None,
-            sizes: [batch, dim, dstate, seqlen, groups],
-            chunk_len: seqlen,
             delta_softplus: problem.delta_softplus,
-            complete: true,
-            outputs: SCANNED.map(output).to_vec(),
-            // Poly's reversed scan.
-            workspace: Output::workspace(
-                if storage == Element::F64 { storage } else { Element::F32 },
-                workspace,
-            ),
             inputs: scan_inputs(problem, storage),
+            // Poly's reversed scan.
+            workspace: Output::workspace(arithmetic, workspace),
+            ..Job::of(kernel, [batch, dim, dstate, seqlen, groups], SCANNED.map(output).to_vec())
         }
     }
 
@@ -270,17 +272,12 @@ impl Job {
         inputs.push(Some(storage.encode(&given.dout)));
         inputs.push(given.dlast_state.as_ref().map(|values| Element::F32.encode(values)));
         let bytes = workspace_of(&backward_shape(which, sizes, arithmetic)).bytes as usize;
+        let outputs = GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect();
         Job {
-            kernel: Kernel::Backward(which),
-            image: None,
-            image_then: None,
-            sizes,
-            chunk_len: seqlen,
             delta_softplus: problem.delta_softplus,
-            complete: true,
-            outputs: GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect(),
             workspace: Output::workspace(arithmetic, bytes.div_ceil(arithmetic.size())),
             inputs,
+            ..Job::of(Kernel::Backward(which), sizes, outputs)
         }
     }
 
@@ -289,17 +286,11 @@ impl Job {
         let n = problem.delta.len();
         let len = n * problem.weights.width();
         let output = |name: &str| Output { name: name.to_owned(), element: Element::F32, len };
+        let kernel = Kernel::Differentiate { method, weights: problem.weights };
+        let outputs = StepName::ALL.map(|name| output(name.name())).to_vec();
         Job {
-            kernel: Kernel::Differentiate { method, weights: problem.weights },
-            image: None,
-            image_then: None,
-            sizes: [n, 0, 0, 0, 0],
-            chunk_len: 0,
-            delta_softplus: false,
-            complete: true,
-            outputs: StepName::ALL.map(|name| output(name.name())).to_vec(),
-            workspace: Output::workspace(Element::F32, 0),
             inputs: [&problem.delta, &problem.a].map(|values| Some(Element::F32.encode(values))).to_vec(),
+            ..Job::of(kernel, [n, 0, 0, 0, 0], outputs)
         }
     }
 
@@ -310,16 +301,9 @@ impl Job {
         let len = n * problem.weights.width();
         let output = |name: &str| Output { name: name.to_owned(), element: returned, len };
         Job {
-            kernel,
-            image: None,
-            image_then: None,
-            sizes: [n, 0, 0, 0, 0],
-            chunk_len: 0,
-            delta_softplus: false,
-            complete: true,
-            outputs: vec![output("a_bar"), output("b_bar")],
             workspace: Output::workspace(returned, 0),
             inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
+            ..Job::of(kernel, [n, 0, 0, 0, 0], vec![output("a_bar"), output("b_bar")])
         }
     }
 
@@ -356,18 +340,12 @@ impl Job {
             _ if operation.tells_clock() => n + 2,
             _ => n,
         };
+        let values = Output { name: "values".to_owned(), element: Element::F32, len: written };
         Job {
-            kernel: Kernel::Measure(operation),
-            image: None,
-            image_then: None,
-            sizes: [n, repeat, 0, 0, 0],
-            chunk_len: 0,
-            delta_softplus: false,
-            complete: true,
-            outputs: vec![Output { name: "values".to_owned(), element: Element::F32, len: written }],
             // What is read where nobody gives values.
             workspace: Output::workspace(Element::F32, read),
             inputs: vec![None],
+            ..Job::of(Kernel::Measure(operation), [n, repeat, 0, 0, 0], vec![values])
         }
     }
 
@@ -394,9 +372,6 @@ impl Job {
     }
 
     /// The same of those outputs that are there, up to the first one that is not: of a function that returns no last state.
-    ///
-    /// # Errors
-    /// As above.
     pub fn returned_some(&self, outputs: &Bytes) -> Result<Returned> {
         let there = outputs.iter().take(self.outputs.len()).take_while(|bytes| bytes.is_some()).count();
         decoded(&self.outputs[..there], &outputs[..there])

@@ -12,7 +12,6 @@ use super::loaded::Loaded;
 use super::peer::Peer;
 use crate::kernel::launch::Result;
 
-/// What tells the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Clock {
     /// The device's own, around the launches alone; the host's where it has none.
@@ -55,7 +54,6 @@ impl Timing {
     }
 }
 
-/// What was measured of a job.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Seconds of each run whose data an earlier one has left in the caches, in order.
@@ -90,9 +88,6 @@ enum Contestant<'a> {
 }
 
 /// Times a job, and the libraries of [`Timing::peers`] in turn with it.
-///
-/// # Errors
-/// Those of the device.
 pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<Run>> {
     let peers: Vec<Result<Peer>> = timing.peers.iter().map(|path| Peer::load(path)).collect();
     let opponents = peers.iter().map(|peer| peer.as_ref().map(|peer| peer as &dyn Opponent));
@@ -101,9 +96,6 @@ pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<R
 
 /// Loads a job, runs it as often as is asked for, and frees everything: the kernels first, then each opponent, all in turn. What an
 /// opponent cannot do is its own error.
-///
-/// # Errors
-/// Those of the device.
 pub fn race(
     device: &mut dyn Device,
     job: &Job,

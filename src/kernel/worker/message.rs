@@ -28,25 +28,16 @@ pub struct Message {
 
 impl Message {
     /// With a header of serde's data model, between two processes of this binary.
-    ///
-    /// # Errors
-    /// The header cannot be encoded.
     pub fn new<T: Serialize>(header: &T, tensors: Vec<Option<Vec<u8>>>) -> Result<Self> {
         Ok(Message { header: postcard::to_stdvec(header).map_err(Error::other)?, tensors })
     }
 
     /// The header that [`Message::new`] was given.
-    ///
-    /// # Errors
-    /// It is another one.
     pub fn header<T: DeserializeOwned>(&self) -> Result<T> {
         postcard::from_bytes(&self.header).map_err(|_| strange("a header that cannot be read"))
     }
 
     /// Writes it.
-    ///
-    /// # Errors
-    /// Those of the stream; a header that no reader takes.
     pub fn send(&self, to: &mut impl Write) -> Result<()> {
         let (length, count) = (self.header.len() as u64, self.tensors.len() as u64);
         if length > LONGEST_HEADER || count > MOST_TENSORS {

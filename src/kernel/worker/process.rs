@@ -75,9 +75,6 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the program.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn start(program: &Program) -> Result<Self> {
         let mut command = Command::new(&program.path);
         command.args(&program.arguments);

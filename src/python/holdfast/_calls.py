@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._arrays import FRAMEWORKS, framework_of, like
@@ -56,9 +57,8 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
     """The function as one that takes these inputs by their names, whatever its own names for them are; None where it does not
     take them all. What it needs beside them is zero where that changes nothing."""
     signature = _signature(fn)
-    if signature is None:
-        return fn
-    parameters = signature.parameters
+    parameters = {} if signature is None else signature.parameters
+    is_open = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters.values())
     own = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     by_letters = {name.lower(): name for name, one in parameters.items() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
     names: dict[str, str] = {}
@@ -80,14 +80,39 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
     def call(**given: Any) -> Any:
         zeros = {name: False if name == "delta_softplus" else (given["A"][:, 0] * 0).real for name in more}
         args, kwargs = placed({names[name]: value for name, value in {**given, **zeros}.items()})
-        return fn(*args, **kwargs)
+        try:
+            return fn(*args, **kwargs)
+        except TypeError as error:
+            # Raised where arguments are bound: its own, or what it hands on without naming any. All else is its own error.
+            is_bound = is_open or error.__traceback__ is not None and error.__traceback__.tb_next is None
+            if is_bound and _is_about_arguments(str(error), kwargs):
+                raise _refused(fn, kwargs, error) from error
+            raise
 
+    if signature is None:
+        return call
     args, kwargs = placed({names[name]: None for name in (*inputs, *more)})
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
         return None
     return call
+
+
+def _is_about_arguments(said: str, given: Mapping[str, Any]) -> bool:
+    """Whether Python's error is about what a function was given, and not about what it gives to another one."""
+    is_of_call = re.search(r"(keyword|positional|function) argument", said) is not None
+    return is_of_call and ("missing" in said or set(re.findall(r"'(\w+)'", said)) <= set(given))
+
+
+def _refused(fn: Callable[..., Any], given: Iterable[str], error: TypeError) -> TypeError:
+    """The error for a function that nothing is known of before it is called, and that does not take these arguments."""
+    owner = getattr(fn, "__self__", None)
+    name = f"{owner.__name__}.{name_of(fn)}" if isinstance(owner, type) else name_of(fn)
+    return TypeError(
+        f"{name} is given {', '.join(given)} by their names and says: {error}; expected a function that takes them so "
+        f"(hint: def scan(u, delta, A, B, C): return {name}(u, delta, A, B, C))"
+    )
 
 
 def lacking(fn: Callable[..., Any], inputs: Mapping[str, Any], what: str) -> TypeError:

@@ -363,7 +363,6 @@ class Capture:
 
         return recorded
 
-
     def fused(self, fn: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function of which nothing can be recorded, with its calls counted."""
 

@@ -81,15 +81,8 @@ def _worst(data: dict[str, Any] | None) -> Worst | None:
 
 def _case(data: dict[str, Any]) -> Case:
     named = tuple(Diagnosis(d["name"], of_report(d["what"]), _number(d["residual"])) for d in data["diagnosis"])
-    return Case(
-        id=data["id"],
-        method=data["method"],
-        verdict=data["verdict"],
-        reason=data["reason"],
-        judged=data["judged"],
-        worst=_worst(data["worst"]),
-        diagnosis=named,
-    )
+    own = {key: data[key] for key in ("id", "method", "verdict", "reason", "judged")}
+    return Case(**own, worst=_worst(data["worst"]), diagnosis=named)
 
 
 class Report:
@@ -256,28 +249,14 @@ class Report:
         return f"{most.name}: {most.what} ({told})"
 
     def _rows(self) -> list[dict[str, Any]]:
-        rows = []
-        for case in self.cases:
-            worst = case.worst
-            rows.append(
-                {
-                    "id": case.id,
-                    "method": case.method,
-                    "verdict": case.verdict,
-                    "judged": case.judged,
-                    "tensor": worst.tensor if worst else None,
-                    "index": list(worst.index) if worst else None,
-                    "got": worst.got if worst else None,
-                    "want": worst.want if worst else None,
-                    "error": worst.error if worst else None,
-                    "bound": worst.bound if worst else None,
-                    "share": worst.share if worst else None,
-                    "ulp": worst.ulp if worst else None,
-                    "diagnosis": case.diagnosis[0].name if case.diagnosis else None,
-                    "reason": case.reason,
-                }
-            )
-        return rows
+        def row(case: Case) -> dict[str, Any]:
+            own = {name: getattr(case, name) for name in ("id", "method", "verdict", "judged")}
+            worst = {name: getattr(case.worst, name, None) for name in Worst._fields if name not in ("index", "inputs")}
+            index = list(case.worst.index) if case.worst else None
+            diagnosis = case.diagnosis[0].name if case.diagnosis else None
+            return {**own, "tensor": None, "index": index, **worst, "diagnosis": diagnosis, "reason": case.reason}
+
+        return [row(case) for case in self.cases]
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each case and its worst element. Needs pandas."""

@@ -1,6 +1,7 @@
 //! A function of the caller's timed in turn with the production kernels.
 
 use std::cell::RefCell;
+use std::time::Instant;
 
 use holdfast::bench::beside::{self, Asked};
 use holdfast::bench::plan::Drawn;
@@ -116,11 +117,12 @@ impl Race {
             clock: if waits { Clock::Host } else { Clock::Device },
             command,
         };
+        let begun = Instant::now();
         let caller = Caller { py, call, returned, raised: RefCell::new(None) };
         let found = beside::compare(&asked, &self.drawn, &caller);
         match (caller.raised.take(), found) {
             (Some(error), _) => Err(error),
-            (None, Ok(results)) => Ok(Findings(results)),
+            (None, Ok(results)) => Ok(Findings::of(results, begun)),
             (None, Err(error)) => Err(PyRuntimeError::new_err(KernelError::to_string(&error))),
         }
     }

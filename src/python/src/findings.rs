@@ -1,6 +1,7 @@
 //! What a check found, and its renderings: the same as on the command line.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use holdfast::cli;
 use holdfast::report::{
@@ -24,6 +25,14 @@ fn raised(error: ReportError) -> PyErr {
     }
 }
 
+impl Findings {
+    /// Of a run that began then.
+    pub fn of(mut results: Results, begun: Instant) -> Findings {
+        cli::output::stamp(&mut results, Some(begun.elapsed()));
+        Findings(results)
+    }
+}
+
 #[pymethods]
 impl Findings {
     /// What several runs found, as one.
@@ -35,7 +44,9 @@ impl Findings {
             whole.undiagnosed |= part.undiagnosed && part.verdict() == Verdict::Fail;
             if i == 0 {
                 (whole.seed, whole.backend) = (part.seed, part.backend);
+                (whole.created, whole.revision) = (part.created.clone(), part.revision);
             }
+            whole.created = whole.created.min(part.created);
             if !whole.device.split(" | ").any(|known| known == part.device) {
                 let between = if i == 0 { "" } else { " | " };
                 whole.device += &format!("{between}{}", part.device);
@@ -70,11 +81,8 @@ impl Findings {
     #[pyo3(signature = (verbose = false, colour = false))]
     fn text(&self, verbose: bool, colour: bool) -> String {
         let detail = if verbose { Detail::Verbose } else { Detail::Normal };
-        {
-            let notes = cli::check::judged(&self.0);
-            let view = View { notes: &notes, colour, detail, ..View::default() };
-            report::console::render_view(&self.0, view)
-        }
+        let notes = cli::check::judged(&self.0);
+        report::console::render_view(&self.0, View { notes: &notes, colour, detail, ..View::default() })
     }
 
     /// The report's page, which needs nothing else.

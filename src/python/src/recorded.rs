@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Seek as _};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use holdfast::check::on_device::DeviceJudge;
 use holdfast::check::{self, Options, Reason};
@@ -63,6 +64,7 @@ pub fn judge(
     let diagnosis: Budget = diagnosis.parse().map_err(value_error)?;
     let options = Options { channels, seed, diagnosis, causes, ..Options::EVERYTHING };
     let command = rerun.clone();
+    let begun = Instant::now();
     let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
         let mut device = match backend {
             JudgeOn::Cpu => None,
@@ -77,7 +79,7 @@ pub fn judge(
         Ok(checked)
     })?;
     match checked {
-        Ok(checked) => Ok(Findings(check::results(vec![checked], seed, command))),
+        Ok(checked) => Ok(Findings::of(check::results(vec![checked], seed, command), begun)),
         Err(reason) if reason.is_missing() => Err(PyRuntimeError::new_err(reason.to_string())),
         Err(reason) => Err(value_error(reason)),
     }

@@ -64,7 +64,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         failing_pair_count => results.pairs.failing() + results.gradient_pairs.failing(),
         method_lines => view::methods(results, &anchors),
         weights => value(view::weights(results)),
-        passing => view::judged(results),
+        passing => value(view::judged(results)),
         more_failures => failures.len().saturating_sub(EXPLAINED),
         failures => view::failures(results, &explained, &anchors),
         unexplained => text::unexplained(results),

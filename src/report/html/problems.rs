@@ -62,17 +62,8 @@ fn rerun(problem: &PairedProblem, pair: &Pair, results: &Results) -> String {
 }
 
 fn describe(tensor: ComputedName, pair: &Pair) -> String {
-    format!(
-        "{} and {}: {}; worst at {}, {} × the sum of both bounds; mean {}, max {}, {} ulp",
-        pair.left,
-        pair.right,
-        pair.status.what(),
-        text::element(tensor.name(), &pair.worst_index),
-        text::share(pair.ratio),
-        text::number(pair.mean, 3),
-        text::number(pair.max, 3),
-        text::number(pair.max_ulp, 3),
-    )
+    let [mean, max, ulp] = [pair.mean, pair.max, pair.max_ulp].map(|number| text::number(number, 3));
+    format!("{}; mean {mean}, max {max}, {ulp} ulp", text::pair(tensor, pair))
 }
 
 /// Relative L2 differences.

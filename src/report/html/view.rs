@@ -38,7 +38,6 @@ pub fn weights(results: &Results) -> Vec<Weights> {
     all
 }
 
-/// One line per method.
 pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
     let view = |line: summary::MethodLine| {
         // Per weight type: what is worst, where it is, and the worst sweep.
@@ -68,23 +67,35 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
         context! {
             name => line.method.name(),
             verdict => Tag { text, class, ..Tag::default() },
-            cases => passing(line.cases),
-            sweeps => passing(line.sweeps),
-            invariants => passing(line.invariants),
+            passing => counted(&line).map(|(_, totals)| passing(totals)).to_vec(),
             worst,
         }
     };
     summary::methods(results).into_iter().map(view).collect()
 }
 
-/// The counts in a method's line, by name.
-pub fn judged(results: &Results) -> Vec<&'static str> {
+/// What is counted in a method's line, one of it by name.
+fn counted(line: &summary::MethodLine) -> [(&'static str, summary::Totals); 4] {
+    let [cases, backward] = line.cases;
+    [
+        ("case", cases),
+        ("backward case", backward),
+        ("coefficient sweep", line.sweeps),
+        ("invariant", line.invariants),
+    ]
+}
+
+/// What a run has of what is counted in a method's line: its place there, and the head of its column.
+pub fn judged(results: &Results) -> Vec<(usize, &'static str)> {
+    let has = |backward: bool| results.cases.iter().any(|case| case.is_backward() == backward);
     let all = [
-        ("cases", results.cases.is_empty()),
-        ("sweeps", results.coefficients.is_empty()),
-        ("invariants", results.invariants.is_empty()),
+        ("cases", has(false)),
+        ("backward cases", has(true)),
+        ("sweeps", !results.coefficients.is_empty()),
+        ("invariants", !results.invariants.is_empty()),
     ];
-    all.into_iter().filter(|(_, none)| !none).map(|(name, _)| name).collect()
+    let there = all.into_iter().enumerate().filter(|(_, (_, is_there))| *is_there);
+    there.map(|(at, (name, _))| (at, name)).collect()
 }
 
 /// `43 of 44`, and how many of them were not measured; nothing where none was asked for.
@@ -243,10 +254,8 @@ pub fn suspects(results: &Results, failures: &[Failure]) -> Vec<Value> {
     let view = |line: summary::MethodLine| {
         let of_method = || failures.iter().filter(|f| f.method() == line.method);
         let at = failures.iter().position(|f| f.method() == line.method)?;
-        let parts =
-            [(line.cases, "case"), (line.sweeps, "coefficient sweep"), (line.invariants, "invariant")];
-        let parts = parts.into_iter().filter(|(totals, _)| totals.fail > 0);
-        let parts: Vec<_> = parts.map(|(totals, noun)| text::count(totals.fail, noun)).collect();
+        let parts = counted(&line).into_iter().filter(|(_, totals)| totals.fail > 0);
+        let parts: Vec<_> = parts.map(|(noun, totals)| text::count(totals.fail, noun)).collect();
         Some(context! {
             method => line.method.name(),
             counts => if parts.is_empty() { "runs in double".to_owned() } else { parts.join(", ") },

@@ -26,9 +26,6 @@ pub type Named<R> = (&'static str, Column<R>);
 
 /// A file with these rows, in this order. What the columns repeat is written once: texts and numbers have dictionaries, as far as
 /// they are worth one.
-///
-/// # Errors
-/// Those of the writer.
 pub fn table<R>(name: &str, columns: &[Named<R>], rows: impl Iterator<Item = R>) -> Result<Vec<u8>> {
     let fields: String = columns.iter().map(|(name, column)| column.field(name)).collect();
     let schema = parse_message_type(&format!("message {name} {{ {fields} }}"))?;

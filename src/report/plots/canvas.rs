@@ -178,7 +178,6 @@ impl Canvas<'_> {
         self.polygon(&corners, colour);
     }
 
-    /// A filled shape.
     pub fn polygon(&self, corners: &[Point], colour: RGBColor) {
         let corners: Vec<_> = corners.iter().copied().map(fine).collect();
         self.keep(self.area.draw(&Polygon::new(corners, colour.filled())));

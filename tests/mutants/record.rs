@@ -1,4 +1,4 @@
-//! The guide's page of mutants.
+//! The record of mutants.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,14 +9,14 @@ use crate::run::Outcome;
 use crate::table::{self, Fate, Kind, Mutant, Variant};
 
 /// What stands before the tables.
-const INTRODUCTION: &str = include_str!("page.md");
+const INTRODUCTION: &str = "\
+# Mutants of the kernels
 
-/// Its links.
-const LINKS: &str = "\n[backward]: backward.md\n[case]: glossary.md#case\n[limits]: limits.md\n[sweep]: glossary.md#sweep\n[tier]: glossary.md#tier\n[verdict]: glossary.md#verdict\n";
+The record that `.ci/mutants kernels` writes: a row for each mutant. [The guide](../src/guide/mutants.md) says what they are.
+";
 
-/// `src/guide/mutants.md`
 pub fn path() -> PathBuf {
-    root().join("src/guide/mutants.md")
+    root().join("golden/mutants.md")
 }
 
 /// A mutant's row, of which this became.
@@ -32,7 +32,7 @@ pub fn row_as_it_must_be(mutant: &Mutant, seeds: usize) -> String {
 /// Says of these what became of them. The rows of others stay where they are as they must be.
 ///
 /// # Errors
-/// A page that cannot be read or written.
+/// A record that cannot be read or written.
 pub fn renew(tried: &[(&Mutant, &Outcome)], seeds: usize) -> std::io::Result<()> {
     let known = fs::read_to_string(path())?;
     let known: BTreeSet<&str> = known.lines().collect();
@@ -42,7 +42,7 @@ pub fn renew(tried: &[(&Mutant, &Outcome)], seeds: usize) -> std::io::Result<()>
             .filter(|row| known.contains(&**row))
             .unwrap_or_else(|| row(mutant, NOT_TRIED)),
     };
-    fs::write(path(), page(&table::all(), row_of, seeds))
+    fs::write(path(), whole(&table::all(), row_of, seeds))
 }
 
 /// By what a mutant was caught, at how many seeds, or why it is harmless.
@@ -73,8 +73,8 @@ const SURVIVES: &str = "; **survives**";
 const ALARM: &str = "; **raises an alarm**";
 const REJECTED: &str = "; **does not compile**";
 
-/// The whole page, of these rows.
-fn page(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> String {
+/// The whole record, of these rows.
+fn whole(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> String {
     let of = |which: fn(&Fate) -> bool| mutants.iter().filter(|m| which(&m.fate)).collect::<Vec<&Mutant>>();
     let caught = of(|fate| matches!(fate, Fate::Caught { .. }));
     let harmless = of(|fate| matches!(fate, Fate::Harmless(_)));
@@ -96,5 +96,5 @@ fn page(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> St
         table(variant.title(), &own, "mutant | file | what it changes | caught by, at how many seeds");
     }
     table("Harmless rewrites", &harmless, "rewrite | file | what it changes | why it is harmless");
-    text + LINKS
+    text
 }
