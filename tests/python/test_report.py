@@ -69,6 +69,13 @@ def test_pages_and_directories(failing, tmp_path):
         failing.html(tmp_path / "nowhere" / "page.html")
 
 
+def test_reports_know_when_they_were_made(failing, passing):
+    one, other = failing.to_dict(), passing.to_dict()
+    assert one["took"] > 0 and f'{one["created"][:16].replace("T", " ")}' in failing._findings.page().replace("T", " ")
+    both = holdfast.Report.merged([failing, passing]).to_dict()
+    assert both["created"] == min(one["created"], other["created"]) and "took" not in both
+
+
 def test_reports_are_merged(failing, passing):
     both = holdfast.Report.merged([passing, failing])
     assert [case.verdict for case in both.cases] == ["pass", "fail"]

@@ -83,9 +83,9 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
         try:
             return fn(*args, **kwargs)
         except TypeError as error:
-            # Raised where arguments are bound: its own, or what it hands on without naming any. All else is its own error.
-            is_bound = is_open or error.__traceback__ is not None and error.__traceback__.tb_next is None
-            if is_bound and _is_about_arguments(str(error), kwargs):
+            # Of compiled code, or of what a function hands all on to without naming any. All else is its own error.
+            is_compiled = error.__traceback__ is not None and error.__traceback__.tb_next is None
+            if is_compiled and not is_about_arrays(error) or is_open and _is_about_arguments(str(error), kwargs):
                 raise _refused(fn, kwargs, error) from error
             raise
 
@@ -101,8 +101,7 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
 
 def _is_about_arguments(said: str, given: Mapping[str, Any]) -> bool:
     """Whether Python's error is about what a function was given, and not about what it gives to another one."""
-    is_of_call = re.search(r"(keyword|positional|function) argument", said) is not None
-    return is_of_call and ("missing" in said or set(re.findall(r"'(\w+)'", said)) <= set(given))
+    return "keyword argument" in said and set(re.findall(r"'(\w+)'", said)) <= set(given)
 
 
 def _refused(fn: Callable[..., Any], given: Iterable[str], error: TypeError) -> TypeError:
