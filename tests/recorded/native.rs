@@ -23,7 +23,7 @@ use crate::written::{ComplexAs, File, tensor};
 
 /// Everything on, stored in these types.
 fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
-    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 16, groups: 1 };
+    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 24, groups: 1 };
     let recipe = Recipe { shape, ..regime::EVERYTHING };
     let mut draw = Draw::new(3, "native");
     let mut p = inputs::draw(&recipe, weights, F32, (operand, operand), &mut draw);
