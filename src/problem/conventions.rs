@@ -1,5 +1,7 @@
 //! What implementations do otherwise than spec.md §3 and say so: part of what is to be computed, stated and never guessed.
 
+use super::Axes;
+
 named! {
     /// Which state an output reads.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub struct Conventions {
     pub output: ComplexOutput,
     pub state: StateHolds,
     pub direction: Direction,
+    /// Of the file; changes no number.
+    pub axes: Axes,
 }
 
 impl Conventions {
@@ -79,5 +83,6 @@ pub const READS: &str = "reads";
 pub const OUTPUT: &str = "complex_output";
 pub const STATE: &str = "state";
 pub const DIRECTION: &str = "direction";
+pub const LAYOUT: &str = "layout";
 /// The input that stands for x_{−1}.
 pub const INITIAL_STATE: &str = "initial_state";

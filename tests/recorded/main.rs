@@ -16,6 +16,7 @@ mod conventions;
 mod files;
 mod formulas;
 mod identified;
+mod layouts;
 mod lean;
 mod memory;
 mod on_device;

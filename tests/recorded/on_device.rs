@@ -185,7 +185,13 @@ fn every_convention_and_arithmetic_has_equal_numbers() {
                     let states = 2 * 2 * 10 * weights.width();
                     let initial = (0..states).map(|i| ((i * 37 % 17) as f32 - 8.0) / 4.0).collect();
                     let problem = Problem {
-                        conventions: Conventions { reads, state, output, direction },
+                        conventions: Conventions {
+                            reads,
+                            state,
+                            output,
+                            direction,
+                            ..Conventions::default()
+                        },
                         initial_state: Some(initial),
                         ..drawn.clone()
                     };

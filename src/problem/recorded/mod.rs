@@ -6,7 +6,7 @@
 //! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
 //! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped and typed as its
 //! input (spec.md §6). Either may be left out.
-//! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output` and `state`
+//! Metadata `layout` (the order of the axes, [`crate::problem::Order`]), `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output` and `state`
 //! ([`crate::problem::conventions`]), and any provenance.
 //!
 //! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
@@ -23,6 +23,8 @@
 
 mod layout;
 mod overview;
+mod shapes;
+mod turned;
 mod values;
 
 use std::collections::BTreeMap;
@@ -41,6 +43,7 @@ use crate::tensor_file::{TensorFile, TensorFileError};
 use layout::STATEMENTS;
 pub use layout::{Layout, OutputName};
 pub use overview::{Overview, Strays};
+use turned::Turned;
 
 /// Some channels of a run.
 #[derive(Clone, Debug)]
@@ -99,7 +102,13 @@ pub enum RecordError {
     #[error("tensor `{name}` is of type {found}, expected {expected} (hint: {hint})")]
     Dtype { name: String, found: String, expected: String, hint: &'static str },
     #[error("tensor `{name}` has shape {found}, expected {expected} (hint: {hint})")]
-    Shape { name: String, found: String, expected: String, hint: &'static str },
+    Shape { name: String, found: String, expected: String, hint: String },
+    #[error(
+        "the tensors of layout `bld` or `blhp` take {found} bytes as channels, expected at most {} \
+         (hint: save them as `bdl`, which is read where it is walked, or fewer items of the batch)",
+        turned::MOST
+    )]
+    TooLargeToTurn { found: usize },
     #[error("tensor `{name}` has {what} = {found}, expected {expected} (hint: {hint})")]
     Size { name: String, what: &'static str, found: usize, expected: String, hint: &'static str },
     #[error(
@@ -127,6 +136,7 @@ pub enum RecordError {
 #[derive(Debug)]
 pub struct Recording<R> {
     file: Arc<TensorFile<R>>,
+    turned: Arc<Turned>,
     layout: Layout,
     positions_at_once: Option<usize>,
 }
@@ -148,13 +158,17 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self> {
         let layout = Layout::read(&file)?;
-        Ok(Recording { file: Arc::new(file), layout, positions_at_once: None })
+        let recording =
+            Recording { file: Arc::new(file), turned: Arc::default(), layout, positions_at_once: None };
+        recording.check_turned()?;
+        Ok(recording)
     }
 
     /// The same numbers under other statements.
     pub fn under(&self, conventions: Conventions) -> Self {
         let layout = Layout { conventions, ..self.layout.clone() };
-        Recording { file: Arc::clone(&self.file), layout, positions_at_once: self.positions_at_once }
+        let (file, turned) = (Arc::clone(&self.file), Arc::clone(&self.turned));
+        Recording { file, turned, layout, positions_at_once: self.positions_at_once }
     }
 
     /// The same, walked so many positions at a time. Changes no result.
