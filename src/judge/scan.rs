@@ -367,8 +367,9 @@ fn inputs_at(form: Form, problem: &Problem, channel: (usize, usize), n: usize, l
         (true, false) => "softplus(delta)",
         (true, true) => "softplus(delta + delta_bias)",
     };
+    let clamped = if problem.conventions.limit.is_none() { "" } else { "clamped " };
     vec![
-        format!("{named} = {delta:e}"),
+        format!("{clamped}{named} = {delta:e}"),
         show(&format!("A[{n}]"), a),
         show(&format!("B[{n}]"), b),
         format!("u = {:e}", problem.u[problem.sequence_index(channel.0, channel.1, l)]),
