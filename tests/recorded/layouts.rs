@@ -7,6 +7,7 @@ use holdfast::check::{Options, check};
 use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend as _, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
+use holdfast::problem::conventions::{Conventions, StepLimit};
 use holdfast::problem::inputs::Draw;
 use holdfast::problem::recorded::Recording;
 use holdfast::problem::{InputType, Operand, Order, OutputGradients, Problem, Shape, Shared, Weights};
@@ -206,6 +207,7 @@ fn a_wrong_shape_is_told_what_would_fit() {
     for (file, name, shape, says) in table! {
         (blhp, "delta", vec![2usize, 3, 7], "delta is (b, h, l): transpose it to (b, l, h) by delta.transpose(1, 2).contiguous()"),
         (blhp, "B", vec![2, 3, 4, 7], "B is (b, g, n, l): transpose it to (b, l, g, n) by B.permute(0, 3, 1, 2).contiguous()"),
+        (blhp, "B", vec![2, 7, 4], "expected (2, 7, groups, 4) (hint: B and C are (b, l, g, n): B.unsqueeze(2) for a single group"),
         (blhp, "out.zoh", vec![2, 3, 2, 7], "expected (2, 7, 3, 2) (hint: out.zoh is (b, h, p, l): transpose it"),
         (blhp, "delta", vec![2, 7, 6], "expected (2, 7, 3) (hint: layout `blhp` has u, z, out (b, l, h, p); delta (b, l, h)"),
         (blhp, "A", vec![6, 3], "expected (heads)"),
@@ -405,6 +407,48 @@ fn a_sum_that_lacks_a_member_fails() {
         let tensor = &case.tensors[name];
         assert_eq!(tensor.verdict, Verdict::Fail, "{name} without a channel");
         assert!(tensor.wrong[0].places.contains(&"head 1".to_owned()), "{:?}", tensor.wrong[0].places);
+    }
+}
+
+/// As Mamba-2 has it: x in bf16 beside steps in f32, which have limits, and gradients of heads. A head that reads another's Δ fails in
+/// both passes.
+#[test]
+fn heads_have_types_and_limits() {
+    let (mut problem, given) = headed(Weights::Real, InputType::Bf16);
+    (problem.delta_bias, problem.delta_softplus) = (None, false);
+    // In more bits than bf16 has.
+    problem.delta.iter_mut().for_each(|step| *step = step.abs() * 1.001);
+    let mut steps = problem.delta.clone();
+    steps.sort_by(f32::total_cmp);
+    let [low, high] = [1, 3].map(|quarter| steps[quarter * steps.len() / 4]);
+    let limit = StepLimit::new(low.into(), high.into()).expect("two limits");
+    problem.conventions.limit = limit;
+    problem.conventions.types.set(Delta, InputType::F32);
+    problem.conventions.axes.shared = Shared { delta_bias: None, ..shared() };
+    let mut wrong = problem.clone();
+    let (of_another, row) = (2 * P * SHAPE.seqlen, P * SHAPE.seqlen);
+    wrong.delta.copy_within(of_another..of_another + row, 0);
+    for (scanned, verdict) in [(&problem, Verdict::Pass), (&wrong, Verdict::Fail)] {
+        let mut plain = with_gradients(&problem, &given, &rounded(scanned, &given, Method::Zoh));
+        let of_steps = Problem {
+            delta: scanned.delta.iter().map(|step| step.clamp(low, high)).collect(),
+            input: InputType::F32,
+            conventions: Conventions::default(),
+            ..scanned.clone()
+        };
+        let output = ReferenceBackend.scan(Method::Zoh, &of_steps).expect("it runs");
+        let out: Vec<f32> =
+            output[TensorName::Out].values.iter().map(|y| InputType::Bf16.round(*y)).collect();
+        plain.add_output(&problem, "zoh", &out, None, ComplexAs::Trailing);
+        let file = laid_out(&plain, Order::Blhp);
+        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+        let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
+        assert!(checked.note.why.contains("; delta is in f32"), "{}", checked.note.why);
+        let verdicts: Vec<Verdict> = checked.cases.iter().map(|case| case.verdict).collect();
+        assert_eq!(verdicts, [verdict, verdict]);
+        if let Some(worst) = checked.cases[0].worst.as_ref() {
+            assert!(worst.inputs[0].starts_with("clamped delta = "), "{:?}", worst.inputs);
+        }
     }
 }
 
