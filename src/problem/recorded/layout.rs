@@ -239,7 +239,7 @@ impl Layout {
                 let expected = format!("({}): u has as many heads", u.shape[2]);
                 return Err(misshapen("A", a, expected, order.shapes()));
             }
-            Channels::Heads(heads) if heads == 0 || dim % heads != 0 => {
+            Channels::Heads(heads) if heads == 0 || !dim.is_multiple_of(heads) => {
                 let expected = format!("{}, with h that divide dim = {dim}", order.weight());
                 return Err(misshapen("A", a, expected, order.shapes()));
             }

@@ -177,7 +177,7 @@ impl Layout {
     fn steps(&self, info: &TensorInfo) -> Option<usize> {
         let at = if self.conventions.axes.order == Order::Bdl { 1 } else { 2 };
         let rows = *info.shape.get(at)?;
-        let divides = rows > 0 && self.shape.dim % rows == 0;
+        let divides = rows > 0 && self.shape.dim.is_multiple_of(rows);
         (divides && fits(info, &self.sequence_axes(&[("k", rows)]))).then_some(rows)
     }
 
@@ -208,7 +208,7 @@ impl Layout {
     pub(super) fn shared(&self, name: GradientName, info: &TensorInfo) -> Option<usize> {
         let Shape { dim, .. } = self.shape;
         let Axes { order, headdim, .. } = self.conventions.axes;
-        let by = |rows: usize| (rows > 0 && dim % rows == 0).then(|| dim / rows);
+        let by = |rows: usize| (rows > 0 && dim.is_multiple_of(rows)).then(|| dim / rows);
         match (name, order, &info.shape[..]) {
             (Delta, Order::Blhp, _) => {
                 fits(info, &self.sequence_axes(&[("h", dim / headdim)])).then_some(headdim)
