@@ -77,7 +77,8 @@ fn permuted(from: &Tensor, order: &[usize]) -> Tensor {
 /// Each `step`-th index along an axis.
 fn every(from: &Tensor, axis: usize, step: usize) -> Tensor {
     let inner = from.bytes.len() / from.shape[..=axis].iter().product::<usize>();
-    let rows = from.bytes.chunks(inner).enumerate().filter(|(i, _)| i % from.shape[axis] % step == 0);
+    let rows =
+        from.bytes.chunks(inner).enumerate().filter(|(i, _)| (i % from.shape[axis]).is_multiple_of(step));
     let mut shape = from.shape.clone();
     shape[axis] = shape[axis].div_ceil(step);
     Tensor { dtype: from.dtype, shape, bytes: rows.flat_map(|(_, row)| row.to_vec()).collect() }
@@ -225,7 +226,7 @@ fn a_wrong_shape_is_told_what_would_fit() {
         (bld, "C", vec![2, 7, 3], "B.unsqueeze(2) for a single group"),
     } {
         let mut file = (*file).clone();
-        file.set(name, zeros(&shape));
+        file.set(name, zeros(shape));
         let error = refused(&file);
         assert!(error.contains(says), "{name}: {error}");
         assert!(!error.contains("lists the shapes"), "{error}");
