@@ -444,7 +444,7 @@ fn heads_have_types_and_limits() {
         let file = laid_out(&plain, Order::Blhp);
         let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
         let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
-        assert!(checked.note.why.contains("; delta is in f32"), "{}", checked.note.why);
+        assert!(checked.note.why.contains("; grad.delta is in f32"), "{}", checked.note.why);
         let verdicts: Vec<Verdict> = checked.cases.iter().map(|case| case.verdict).collect();
         assert_eq!(verdicts, [verdict, verdict]);
         if let Some(worst) = checked.cases[0].worst.as_ref() {
