@@ -116,7 +116,10 @@ pub fn certified_gradients(
     let bounds = budget::gradient::bounds(pass);
     let methods: Vec<Method> = pass.form.method().into_iter().collect();
     match truth::gradient::solve(pass.problem, pass.given, &methods).map(|mut truths| truths.pop()) {
-        Ok(Some(truth)) => (gradient::by_truth(got, &truth.tensors, &bounds), Some((truth.tensors, bounds))),
+        Ok(Some(truth)) => {
+            let tensors = gradient::by_truth(pass.problem.outline(), got, &truth.tensors, &bounds);
+            (tensors, Some((truth.tensors, bounds)))
+        }
         without => {
             let reason = without.err().map_or("there is no truth".to_owned(), |error| error.to_string());
             (gradient::without_truth(got, &reason), None)
@@ -153,14 +156,15 @@ fn by_bounds(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
         let want = bounds.map(|name, bounds| got[name].with(bounds.value.clone()));
         (want, GradientBudget { tensors: bounds, walked: quick.walked })
     });
-    let mut judged = JudgedGradients { tensors: gradient::by_quick(&quick, got), known };
+    let outline = pass.problem.outline();
+    let mut judged = JudgedGradients { tensors: gradient::by_quick(outline, &quick, got), known };
     let shape = pass.problem.shape;
     let is_small = shape.sequence_len().saturating_mul(shape.dstate) <= CERTIFIED;
     let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return judged };
     match truth::gradient::solve(pass.problem, pass.given, &[method]) {
         Ok(truths) => {
             let bounds = budget::gradient::bounds(pass);
-            judged.tensors = gradient::by_truth(got, &truths[0].tensors, &bounds);
+            judged.tensors = gradient::by_truth(outline, got, &truths[0].tensors, &bounds);
             // Of a recording that has some of the gradients, those.
             judged.known = keeps.then(|| (got.map(|name, _| truths[0].tensors[name].clone()), bounds));
         }
@@ -264,8 +268,9 @@ impl Compared<'_> {
                 passes.iter_mut().filter_map(|pass| pass.remove(name)).collect();
             if outputs.len() > 1 {
                 let indexed = self.problem.gradient(name, Vec::<f64>::new());
-                let (format, index) =
-                    (Format::for_input(indexed.element), |position| indexed.index(position));
+                let format = Format::for_input(indexed.element);
+                let outline = self.problem.outline();
+                let index = |position| outline.recorded_index(name, indexed.index(position));
                 matrices.push(self.matrices(name.into(), format, &outputs, index));
             }
         }

@@ -32,7 +32,7 @@ use crate::judge::where_it_fails;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Layout, Overview, RecordError, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
-use crate::problem::{Problem, Stages};
+use crate::problem::{Axes, Order, Problem, Stages};
 use crate::promise::{Contract, Promise};
 use crate::results::whole::{Found, Whole};
 use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
@@ -207,7 +207,13 @@ pub fn judge_with<R: Read + Seek + Send>(
 
 /// What a run is, in a few words.
 fn described(layout: &Layout) -> String {
-    format!("recorded run, {}, {}", layout.shape, layout.input)
+    let Axes { order, headdim, .. } = layout.conventions.axes;
+    let laid_out = match order {
+        Order::Bdl => String::new(),
+        Order::Bld => format!(", layout {order}"),
+        Order::Blhp => format!(", layout {order} with {} heads of {headdim}", layout.shape.dim / headdim),
+    };
+    format!("recorded run, {}, {}{laid_out}", layout.shape, layout.input)
 }
 
 /// Statements of a run, and metadata that are not used.
@@ -327,7 +333,7 @@ fn check_outputs<R: Read + Seek + Send>(
             let [known, others] = every::split(survey, &certified);
             scan::add_quick(case, recording, &known, &others)?;
             for (name, tallies) in survey.iter() {
-                where_it_fails::add_channels(case, name, (layout.shape.batch, layout.shape.dim), tallies);
+                where_it_fails::add_channels(case, name, recording.outline(), tallies);
             }
         }
     }

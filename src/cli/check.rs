@@ -57,7 +57,7 @@ impl JudgeOn {
     grad.INPUT.METHOD[.LABEL] as its input; each METHOD[.LABEL] is a case\n  \
     [dout], [dlast_state]  as out and last_state   what gradients start from\n  \
     [initial_state]        (batch, dim, dstate)  as A\n\
-    and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
+    and metadata layout (bdl as above, bld with positions before channels, or blhp with heads: spec.md §3), delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
     state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), and any notes, which are not used. METHOD is one of {methods}.\n\n\
     Examples:\n  \

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | run it | [`getting_started`], [`commands`], [`gpu`] |
 //! | know what the kernels should compute | [`methods`], and [`spec`](crate::spec) |
-//! | judge something of yours | [`own_kernels`], [`recordings`], [`python`], [`backward`], [`headers`], [`revisions`], [`rust_tests`] |
+//! | judge something of yours | [`own_kernels`], [`recordings`], [`mamba2`], [`python`], [`backward`], [`headers`], [`revisions`], [`rust_tests`] |
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
 //! | try every f32 | [`functions`] |
 //! | run more than one machine can | [`many_machines`] |
@@ -31,6 +31,7 @@ pages! {
     methods
     own_kernels
     recordings
+    mamba2
     python
     backward
     headers

@@ -6,8 +6,9 @@ use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
 use super::quick::{LARGEST_Z, QuickTally};
 use super::scan::{UNBOUNDED, beyond};
 use super::ulp::Format;
-use super::verdict::{Element, Tally, worst};
+use super::verdict::{Element, Tally, worst_recorded};
 use super::where_it_fails::Places;
+use crate::problem::stretch::{Inputs as _, Outline};
 use crate::results::{TensorResult, Verdict};
 use crate::tensor::{GradientName, Gradients, Named, Tensor};
 
@@ -33,7 +34,8 @@ impl QuickGradients {
 pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() + Sync)) -> QuickGradients {
     let mut kept: Named<Bounds, GradientName> = Named::default();
     let mut tallies: Named<QuickTally, GradientName> = got.map(|_, _| QuickTally::default());
-    let mut places = got.map(Places::of_gradient);
+    let outline = pass.problem.outline();
+    let mut places = got.map(|name, tensor| Places::of_gradient(outline, name, tensor));
     let walked = walk(pass, advance, &mut |name, first, bounds| {
         let (Some(tensor), Some(tally)) = (got.get(name), tallies.get_mut(name)) else { return };
         let format = Format::for_input(tensor.element);
@@ -42,7 +44,7 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             let got = f64::from(tensor.values[place]);
             let element = Element { got, want, bound: bounds.bound[at], store: bounds.store[at] };
             tally.add((0, place), [element; 2], bounds.worst_case[at], format);
-            places[name].add(element, format, || tensor.index(place));
+            places[name].add(element, format, || outline.recorded_index(name, tensor.index(place)));
         }
         match kept.get_mut(name) {
             _ if !keeps => {}
@@ -59,7 +61,11 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
 }
 
 /// What that comes to, tensor by tensor. What it leaves open is not measured.
-pub fn by_quick(quick: &QuickGradients, got: &Gradients<f32>) -> Named<TensorResult, GradientName> {
+pub fn by_quick(
+    outline: Outline,
+    quick: &QuickGradients,
+    got: &Gradients<f32>,
+) -> Named<TensorResult, GradientName> {
     let of = |(name, tally, tensor): (GradientName, &QuickTally, &Tensor<f32>)| {
         let format = Format::for_input(tensor.element);
         let (verdict, reason) = match tally {
@@ -75,9 +81,9 @@ pub fn by_quick(quick: &QuickGradients, got: &Gradients<f32>) -> Named<TensorRes
             _ => (Verdict::Pass, String::new()),
         };
         let shown = tally.worst.map(|(_, place, element)| {
-            worst(
+            worst_recorded(
                 &named(name, tensor, place),
-                tensor.index(place),
+                (outline, name.into(), tensor.index(place)),
                 element,
                 element.distance(format),
                 Vec::new(),
@@ -103,6 +109,7 @@ pub fn by_quick(quick: &QuickGradients, got: &Gradients<f32>) -> Named<TensorRes
 
 /// Every element against its certified truth.
 pub fn by_truth(
+    outline: Outline,
     got: &Gradients<f32>,
     want: &Gradients<f64>,
     budget: &GradientBudget,
@@ -110,13 +117,13 @@ pub fn by_truth(
     let of = |(name, got, want): (GradientName, &Tensor<f32>, &Tensor<f64>)| {
         let (format, bounds) = (Format::for_input(want.element), &budget.tensors[name]);
         let (mut tally, mut worst_case) = (Tally::default(), 0.0f64);
-        let mut places = Places::of_gradient(name, want);
+        let mut places = Places::of_gradient(outline, name, want);
         for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
             let at = i / want.width;
             let (bound, store) = (bounds.bound[at], bounds.store[at]);
             let element = Element { got: f64::from(got), want: exact, bound, store };
             tally.add(element, format);
-            places.add(element, format, || want.index(i));
+            places.add(element, format, || outline.recorded_index(name, want.index(i)));
             let farthest = Element { bound: bounds.worst_case[at], ..element };
             worst_case = worst_case.max(farthest.distance(format).ratio);
         }
@@ -134,7 +141,8 @@ pub fn by_truth(
             judged: tally.judged,
             quick: 0,
             worst: tally.worst.map(|(place, element, distance)| {
-                worst(&named(name, want, place), want.index(place), element, distance, Vec::new())
+                let index = (outline, name.into(), want.index(place));
+                worst_recorded(&named(name, want, place), index, element, distance, Vec::new())
             }),
             max_ulp: tally.max_ulp,
             rel_l2: tally.rel_l2(),

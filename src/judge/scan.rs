@@ -4,9 +4,10 @@ use super::budget::{self, Bounds, Budget};
 use super::lean::Lean;
 use super::quick::QuickTally;
 use super::ulp::Format;
-use super::verdict::{Distance, Element, Tally, worst};
+use super::verdict::{Distance, Element, Tally, worst_recorded};
 use super::where_it_fails;
 use crate::formula::Form;
+use crate::problem::conventions::Direction;
 use crate::problem::stretch::{Inputs, Outline};
 use crate::problem::{Problem, Stages, Weights};
 use crate::promise::Contract;
@@ -56,7 +57,9 @@ fn strays_at(name: TensorName, count: usize, index: &[usize]) -> String {
 /// channels, of which the case may have seen a few.
 pub fn add_strays(case: &mut CaseResult, outline: Outline, name: TensorName, (count, first): (usize, usize)) {
     let Some(tensor) = case.tensors.get_mut(name) else { return };
-    let index = outline.tensor(name, Vec::<f32>::new()).index(first);
+    // Its place is in the order of the file's positions, not of the scan's.
+    let in_file = Outline { direction: Direction::Forward, ..outline };
+    let index = in_file.recorded_index(name, outline.tensor(name, Vec::<f32>::new()).index(first));
     (tensor.verdict, tensor.reason) = (Verdict::Fail, strays_at(name, count, &index));
     tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
     summarize(case);
@@ -143,8 +146,7 @@ fn shown<I: Inputs>(
     };
     let stretch = inputs.stretch((index[0], index[1]), l..l + 1)?;
     let inputs = inputs_at(form, &stretch.problem, stretch.at, n, l - stretch.first);
-    let index = outline.recorded_index(name, index);
-    Ok(worst(&format!("{name}{part}"), index, element, distance, inputs))
+    Ok(worst_recorded(&format!("{name}{part}"), (outline, name.into(), index), element, distance, inputs))
 }
 
 /// Where a case stands in a run.
@@ -358,8 +360,16 @@ fn inputs_at(form: Form, problem: &Problem, channel: (usize, usize), n: usize, l
         Weights::Real => format!("{name} = {:e}", value.re),
         Weights::Complex => format!("{name} = {:e}{:+e}i", value.re, value.im),
     };
+    // The number as a step has it, and what it is of.
+    let named = match (problem.delta_softplus, problem.delta_bias.is_some()) {
+        (false, false) => "delta",
+        (false, true) => "delta + delta_bias",
+        (true, false) => "softplus(delta)",
+        (true, true) => "softplus(delta + delta_bias)",
+    };
+    let clamped = if problem.conventions.limit.is_none() { "" } else { "clamped " };
     vec![
-        format!("delta = {delta:e}"),
+        format!("{clamped}{named} = {delta:e}"),
         show(&format!("A[{n}]"), a),
         show(&format!("B[{n}]"), b),
         format!("u = {:e}", problem.u[problem.sequence_index(channel.0, channel.1, l)]),

@@ -1,7 +1,9 @@
 //! Compares arrays element by element against their bounds: error ≤ bound, or the element fails.
 
 use super::ulp::Format;
+use crate::problem::stretch::Outline;
 use crate::results::Worst;
+use crate::tensor::ComputedName;
 
 /// One compared element.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +137,7 @@ pub fn worst(
     Worst {
         tensor: tensor.to_owned(),
         index,
+        place: String::new(),
         got: element.got,
         got_hex: crate::hexfloat::f64(element.got),
         want: element.want,
@@ -148,4 +151,16 @@ pub fn worst(
         ulp: distance.ulp,
         inputs,
     }
+}
+
+/// The same of an element at this index of a whole tensor in the plain order, at its place as it was recorded.
+pub fn worst_recorded(
+    tensor: &str,
+    (outline, name, index): (Outline, ComputedName, Vec<usize>),
+    element: Element,
+    distance: Distance,
+    inputs: Vec<String>,
+) -> Worst {
+    let place = outline.recorded_words(name, index.clone());
+    Worst { place, ..worst(tensor, outline.recorded_index(name, index), element, distance, inputs) }
 }

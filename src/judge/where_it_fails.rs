@@ -6,16 +6,18 @@ use super::quick::QuickTally;
 use super::ulp::Format;
 use super::verdict::Element;
 use crate::problem::Problem;
-use crate::problem::stretch::Inputs as _;
+use crate::problem::stretch::{Inputs as _, Outline};
 use crate::results::{CaseResult, TensorResult, Verdict, Wrong};
-use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, U, Z};
-use crate::tensor::{Tensor, TensorName};
+use crate::tensor::{GradientName, Tensor, TensorName};
 
 /// Values in the place of right ones, as [`Wrong::values`] has them; the first stands for any.
 const VALUES: [&str; 4] = ["", "0", "infinite", "NaN"];
 
 /// Periods of an axis that are tried.
 const PERIODS: std::ops::RangeInclusive<usize> = 3..=64;
+
+/// Axes along which channels lie.
+const OF_CHANNELS: [&str; 3] = ["item", "head", "channel"];
 
 /// Indices of a list that are named.
 const NAMED: usize = 3;
@@ -31,12 +33,6 @@ struct Axis {
 impl Axis {
     fn new((noun, len): (&'static str, usize)) -> Self {
         Axis { noun, judged: vec![true; len], wrong: std::array::from_fn(|_| vec![false; len]) }
-    }
-
-    fn judging(mut self, indices: impl Iterator<Item = usize>) -> Self {
-        self.judged.fill(false);
-        indices.for_each(|index| self.judged[index] = true);
-        self
     }
 }
 
@@ -55,15 +51,8 @@ impl Places {
     }
 
     /// Places in a gradient, which has the layout of its input.
-    pub fn of_gradient<T>(name: GradientName, tensor: &Tensor<T>) -> Self {
-        let nouns: &[&str] = match (name, tensor.shape.len()) {
-            (D | DeltaBias, _) => &["channel"],
-            (A | B | C, 2) => &["channel", "state"],
-            (B | C, _) => &["item", "group", "state", "position"],
-            (U | Delta | Z, _) => &["item", "channel", "position"],
-            _ => &["item", "channel", "state"],
-        };
-        Places::new(nouns.iter().copied().zip(tensor.shape.iter().copied()).map(Axis::new).collect())
+    pub fn of_gradient<T>(outline: Outline, name: GradientName, tensor: &Tensor<T>) -> Self {
+        Places::new(outline.recorded_axes(name, &tensor.shape).into_iter().map(Axis::new).collect())
     }
 
     /// Adds an element, which is at this index where it fails.
@@ -128,15 +117,16 @@ pub fn of_output(
     (got, want): (&Tensor<f64>, &Tensor<f64>),
     bounds: &Bounds,
 ) -> Vec<Wrong> {
-    let (shape, channels) = (problem.shape, &problem.judged_channels);
-    let last = match name {
-        TensorName::Out => ("position", shape.seqlen),
-        TensorName::LastState => ("state", shape.dstate),
-    };
-    let item = Axis::new(("item", shape.batch)).judging(channels.iter().map(|channel| channel.0));
-    let channel = Axis::new(("channel", shape.dim)).judging(channels.iter().map(|channel| channel.1));
-    let mut places = Places::new(vec![item, channel, Axis::new(last)]);
     let (format, outline) = (Format::for_input(want.element), problem.outline());
+    let whole = outline.tensor(name, Vec::<f64>::new()).shape;
+    let mut axes: Vec<Axis> = outline.recorded_axes(name, &whole).into_iter().map(Axis::new).collect();
+    let of_channels = axes.iter_mut().filter(|axis| OF_CHANNELS.contains(&axis.noun));
+    of_channels.for_each(|axis| axis.judged.fill(false));
+    for &(batch, channel) in &problem.judged_channels {
+        let index = outline.recorded_index(name, vec![batch, channel, 0]);
+        axes.iter_mut().zip(index).for_each(|(axis, at)| axis.judged[at] = true);
+    }
+    let mut places = Places::new(axes);
     for (i, (&value, &exact)) in got.values.iter().zip(&want.values).enumerate() {
         let at = i / want.width;
         let element = Element { got: value, want: exact, bound: bounds.bound[at], store: bounds.store[at] };
@@ -146,20 +136,18 @@ pub fn of_output(
 }
 
 /// Adds to what is known of some channels of a tensor which items and channels fail by the quick route, of all of them.
-pub fn add_channels(
-    case: &mut CaseResult,
-    name: TensorName,
-    (batch, dim): (usize, usize),
-    tallies: &[QuickTally],
-) {
+pub fn add_channels(case: &mut CaseResult, name: TensorName, outline: Outline, tallies: &[QuickTally]) {
     let Some(TensorResult { verdict: Verdict::Fail, wrong, .. }) = case.tensors.get_mut(name) else { return };
-    let fails = |row: &usize| tallies[*row].failed > 0;
-    let of = |noun, len: usize, index: &dyn Fn(usize) -> usize| {
-        let mut all = vec![false; len];
-        (0..tallies.len()).filter(fails).for_each(|row| all[index(row)] = true);
-        rule(noun, &vec![true; len], &all)
-    };
-    let channels = [of("item", batch, &|row| row / dim), of("channel", dim, &|row| row % dim)];
+    let (batch, dim) = (outline.shape.batch, outline.shape.dim);
+    let axes = outline.recorded_axes(name, &[batch, dim, outline.shape.seqlen]).into_iter().map(Axis::new);
+    let mut axes: Vec<Axis> = axes.collect();
+    for row in (0..tallies.len()).filter(|&row| tallies[row].failed > 0) {
+        let index = outline.recorded_index(name, vec![row / dim, row % dim, 0]);
+        axes.iter_mut().zip(index).for_each(|(axis, at)| axis.wrong[0][at] = true);
+    }
+    let axes = axes.iter().filter(|axis| OF_CHANNELS.contains(&axis.noun));
+    let channels: Vec<String> =
+        axes.filter_map(|axis| rule(axis.noun, &axis.judged, &axis.wrong[0])).collect();
     if wrong.is_empty() {
         wrong.push(Wrong::default());
     }
@@ -167,12 +155,12 @@ pub fn add_channels(
     let known = all.elements;
     all.elements = tallies.iter().map(|tally| tally.failed).sum();
     all.judged = tallies.iter().map(QuickTally::elements).sum();
-    all.places.retain(|place| !["item", "channel"].iter().any(|noun| place.contains(noun)));
+    all.places.retain(|place| !OF_CHANNELS.iter().any(|noun| place.contains(noun)));
     if all.elements > known {
         all.values.clear();
         all.places.iter_mut().for_each(|place| place.push_str(" where there is a truth"));
     }
-    all.places.splice(..0, channels.into_iter().flatten());
+    all.places.splice(..0, channels);
 }
 
 /// Rule that is true of those indices, of the judged ones, that are wrong; none for an axis with one.

@@ -79,7 +79,8 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
     }
-    if problem.conventions != Conventions::default() {
+    let axes = problem.conventions.axes;
+    if problem.conventions != (Conventions { axes, ..Conventions::default() }) {
         let stated = problem.conventions.stated();
         let types = problem
             .conventions

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::Axes;
 use crate::tensor::{ComputedName, GradientName, InputType, TensorName};
 
 named! {
@@ -163,6 +164,8 @@ pub struct Conventions {
     pub direction: Direction,
     pub limit: StepLimit,
     pub types: Types,
+    /// Of the file; changes no number.
+    pub axes: Axes,
 }
 
 impl Conventions {
@@ -190,6 +193,7 @@ pub const READS: &str = "reads";
 pub const OUTPUT: &str = "complex_output";
 pub const STATE: &str = "state";
 pub const DIRECTION: &str = "direction";
+pub const LAYOUT: &str = "layout";
 pub const DT_LIMIT: &str = "dt_limit";
 /// Its other name.
 pub const TIME_STEP_LIMIT: &str = "time_step_limit";

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::conventions::{DT_LIMIT, INITIAL_STATE};
 use super::stretch::{Inputs, Outline};
-use super::{Conventions, Operand, Problem};
+use super::{Axes, Conventions, Operand, Problem};
 use crate::hexfloat;
 
 /// Of SHA-256: enough that no two problems of a lifetime share them by chance.
@@ -29,7 +29,7 @@ impl Fingerprint {
         hash.update([weights.width() as u8, variable(b), variable(c), u8::from(delta_softplus)]);
         hash.update(input.to_string());
         // What has no statement and no initial state has the hash that it had before there were any.
-        if conventions != Conventions::default() {
+        if (Conventions { axes: Axes::default(), ..conventions }) != Conventions::default() {
             let statements = conventions.statements();
             statements.iter().for_each(|(key, text)| hash.update(format!("{key}={text};")));
             if !conventions.limit.is_none() {

@@ -17,6 +17,7 @@
 //! assert_eq!(spec.draw(1).u, problem.u);
 //! ```
 
+mod axes;
 pub mod conventions;
 pub mod elements;
 mod fingerprint;
@@ -40,6 +41,7 @@ use self::conventions::{ComplexOutput, Reads, StateHolds};
 use self::stretch::Inputs;
 use crate::tensor::{ComputedName, Tensor, TensorName, Tensors};
 
+pub use axes::{Axes, Order, Shared};
 pub use conventions::Conventions;
 pub use output_gradients::OutputGradients;
 pub use shape::{Operand, Shape, Weights};

@@ -67,19 +67,56 @@ impl Problem {
         use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
         let Shape { batch, dim, dstate, seqlen, groups } = self.shape;
         let weight = self.weights.width();
+        let rows = dim / self.shared_by(name).unwrap_or(1);
         let operand = |operand: Operand| match operand {
             Operand::Constant => (vec![dim, dstate], weight),
             Operand::Variable => (vec![batch, groups, dstate, seqlen], weight),
         };
         let (shape, width) = match name {
-            U | Delta | Z => (vec![batch, dim, seqlen], 1),
+            U | Delta | Z => (vec![batch, rows, seqlen], 1),
+            A if self.shared_by(A).is_some() => (vec![rows], weight),
             A => operand(Operand::Constant),
             B => operand(self.b_operand),
             C => operand(self.c_operand),
-            D | DeltaBias => (vec![dim], 1),
+            D | DeltaBias => (vec![rows], 1),
             InitialState => (vec![batch, dim, dstate], weight),
         };
         Tensor { shape, width, element: self.stored(name), values }
+    }
+
+    /// The gradients that there are, one for each input, in the order of inputs; and how many values each has, of all parts.
+    pub fn gradients(&self) -> Vec<(GradientName, usize)> {
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+        let len = |name| {
+            let blank = self.gradient(name, Vec::<f32>::new());
+            blank.shape.iter().product::<usize>() * blank.width
+        };
+        let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState].into_iter().zip(self.inputs());
+        names.filter_map(|(name, (_, values, _))| values.map(|_| (name, len(name)))).collect()
+    }
+
+    /// How many channels in a row add to one value of a gradient that heads have, or rows of a shared step; none of others. One of A is
+    /// the sum over states, too.
+    pub fn shared_by(&self, name: GradientName) -> Option<usize> {
+        self.conventions.axes.shared.by(name)
+    }
+
+    /// Index of the first value that a channel adds to in a gradient: the one place that knows which channels share it.
+    pub fn gradient_index(&self, name: GradientName, at: (usize, usize)) -> usize {
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+        let (batch, channel) = at;
+        let by = self.shared_by(name);
+        let (row, rows) = (channel / by.unwrap_or(1), self.shape.dim / by.unwrap_or(1));
+        match name {
+            Delta if by.is_some() => (batch * rows + row) * self.shape.seqlen,
+            U | Delta | Z => self.sequence_index(batch, channel, 0),
+            A if by.is_some() => row * self.weights.width(),
+            A => self.weight_index(channel, 0),
+            B => self.operand_index(self.b_operand, at, 0, 0),
+            C => self.operand_index(self.c_operand, at, 0, 0),
+            D | DeltaBias => row,
+            InitialState => self.state_index(at, 0),
+        }
     }
 
     /// Whether an input, and so its gradient, has a value for each position.

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use super::conventions::{Direction, Types};
-use super::{Conventions, InputType, Problem, Shape, Weights};
+use super::{Axes, Conventions, InputType, Problem, Shape, Weights};
 use crate::tensor::{Tensor, TensorName};
 
 /// Where inputs come from: a [`Problem`] in memory, or a file.
@@ -38,17 +38,11 @@ pub struct Outline {
     pub direction: Direction,
     /// Types of tensors that have one of their own.
     pub types: Types,
+    /// Of the tensors as they were recorded.
+    pub axes: Axes,
 }
 
 impl Outline {
-    /// Where what is at this index, counted as the scan goes, is in a tensor as it was recorded.
-    pub fn recorded_index(self, name: TensorName, mut index: Vec<usize>) -> Vec<usize> {
-        if (name, self.direction) == (TensorName::Out, Direction::Reverse) {
-            index[2] = self.shape.seqlen - 1 - index[2];
-        }
-        index
-    }
-
     /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
     pub fn layout(self, name: TensorName) -> (Vec<usize>, usize, InputType) {
         // The weight type is f32 whatever the input type.
@@ -106,8 +100,8 @@ impl Inputs for Problem {
     type Error = Infallible;
 
     fn outline(&self) -> Outline {
-        let Conventions { direction, types, .. } = self.conventions;
-        Outline { shape: self.shape, weights: self.weights, input: self.input, direction, types }
+        let Conventions { direction, types, axes, .. } = self.conventions;
+        Outline { shape: self.shape, weights: self.weights, input: self.input, direction, types, axes }
     }
 
     fn stretch(&self, at: (usize, usize), _: Range<usize>) -> Result<Stretch<'_>, Infallible> {

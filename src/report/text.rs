@@ -165,7 +165,8 @@ pub fn pair(tensor: ComputedName, pair: &Pair) -> String {
 
 /// Which element is worst, and how it is against its bound.
 pub fn worst(worst: &Worst) -> String {
-    format!("{}: {}", element(&worst.tensor, &worst.index), verdict_on_error(worst.ratio))
+    let place = if worst.place.is_empty() { "" } else { &format!(" ({})", worst.place) };
+    format!("{}{place}: {}", element(&worst.tensor, &worst.index), verdict_on_error(worst.ratio))
 }
 
 /// The numbers of an element, each with its name and what stands beside it.

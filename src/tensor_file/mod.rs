@@ -90,7 +90,7 @@ impl Stored {
 #[derive(Clone, Debug)]
 pub struct TensorInfo {
     /// In the file.
-    name: String,
+    pub name: String,
     pub stored: Stored,
     pub shape: Vec<usize>,
     /// Elements: the product of the shape.

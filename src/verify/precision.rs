@@ -13,6 +13,7 @@ use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::plan::Spec;
+use crate::problem::stretch::Inputs as _;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem};
 use crate::promise::Contract;
 use crate::promise::allowance::HALF_SUBNORMAL;
@@ -194,7 +195,7 @@ pub fn gradient_sensitivity(
 ) -> GradientSensitivity {
     let Pass { problem, given, contract, .. } = pass;
     let fails = |got: &Gradients<f32>| {
-        let tensors = gradient::by_truth(got, want, budget);
+        let tensors = gradient::by_truth(problem.outline(), got, want, budget);
         let is_beyond = tensors.values().any(|tensor| tensor.verdict == Verdict::Fail);
         let gate =
             |reference| relative::gradients(problem, got, reference, want, budget, contract.z_roundings);

@@ -28,6 +28,18 @@ def found(report):
     return results
 
 
+def elements(report):
+    """The same, without places: these are in the order of a layout."""
+    results = found(report)
+    del results["regimes"]
+    for case in results["cases"]:
+        for tensor in [case, *case["tensors"].values()]:
+            tensor.pop("wrong", None)
+            for key in ("index", "place"):
+                (tensor["worst"] or {}).pop(key, None)
+    return results
+
+
 def bf16(array):
     """Rounded to bfloat16, to nearest even, still in f32."""
     bits = array.astype("f4").view("u4")
@@ -112,16 +124,16 @@ def test_strided_views_are_read_where_they_lie(run, monkeypatch):
 
 def test_the_layout_with_the_sequence_first_is_the_same_run(run):
     inputs, out = run
-    expected = found(holdfast.check(**inputs, method="zoh", out=out))
+    expected = elements(holdfast.check(**inputs, method="zoh", out=out))
     turned = {name: array if name == "A" else array.swapaxes(1, 2).copy() for name, array in inputs.items()}
-    assert found(holdfast.check(**turned, method="zoh", out=out.swapaxes(1, 2).copy(), layout="bld")) == expected
+    assert elements(holdfast.check(**turned, method="zoh", out=out.swapaxes(1, 2).copy(), layout="bld")) == expected
     inputs = drawn(groups=2)
     out, state = reference(**inputs)
-    expected = found(holdfast.check(**inputs, method="zoh", out=out, last_state=state))
+    expected = elements(holdfast.check(**inputs, method="zoh", out=out, last_state=state))
     turned = {name: array.swapaxes(1, 2) for name, array in inputs.items() if array.ndim == 3}
     turned |= {name: inputs[name].transpose(0, 3, 1, 2) for name in ("B", "C")} | {"A": inputs["A"]}
     report = holdfast.check(**turned, method="zoh", out=out.swapaxes(1, 2), last_state=state, layout="bld")
-    assert found(report) == expected
+    assert elements(report) == expected
 
 
 def test_heads_of_mamba_2_are_channels_with_one_scalar():
@@ -152,7 +164,7 @@ def test_heads_of_mamba_2_are_channels_with_one_scalar():
     state = state.reshape(batch, heads, p, dstate)
     arguments = (u, delta, A, B, C, D, z, bias, True)
     report = holdfast.check(*arguments, method="zoh", out=own, last_state=state, layout="blhp")
-    assert report.passed and found(report) == found(expected)
+    assert report.passed and elements(report) == elements(expected)
     of_each = (u, delta, A, B, C, numpy.repeat(D[:, None], p, axis=1), z, bias, True)
     assert holdfast.check(*of_each, method="zoh", out=own, layout="blhp").passed
     wrong = own.copy()
@@ -194,7 +206,7 @@ def test_complex_weights_may_be_pairs_of_floats_or_alternate():
     turned = {n: inputs[n].swapaxes(1, 2) for n in ("u", "delta")}
     turned |= {n: pairs(numpy.ascontiguousarray(inputs[n].swapaxes(1, 2))) for n in ("B", "C")}
     report = holdfast.check(**inputs | turned, out=out.swapaxes(1, 2), last_state=state, layout="bld")
-    assert report.worst == expected.worst
+    assert elements(report)["cases"][0]["worst"] == elements(expected)["cases"][0]["worst"]
     constant = inputs | {name: inputs[name][0, :, :4].T.copy() for name in ("B", "C")}
     out, _ = reference(**constant)
     expected = holdfast.check(**constant, out=out)

@@ -18,6 +18,7 @@ mod fast_math;
 mod files;
 mod formulas;
 mod identified;
+mod layouts;
 mod lean;
 mod memory;
 mod native;

@@ -75,6 +75,7 @@ pub fn worst(tensor: &str, ratio: f64) -> Worst {
     Worst {
         tensor: tensor.to_owned(),
         index: vec![0, 3, 17],
+        place: String::new(),
         got: 0.731_058_6 + ratio * bound,
         got_hex: "0x1.764d4ap-1".to_owned(),
         want: 0.731_058_578_630_004_9,

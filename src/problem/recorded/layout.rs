@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::metadata::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, check_keys, step_limit};
+use super::shapes::{fits, shape_of, turned};
 use super::{InputType, RecordError};
 use crate::formula::Form;
 use crate::method::Method;
 use crate::named::{UnknownName, likeliest};
+use crate::problem::axes::View;
 use crate::problem::conventions::{
-    ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds, Types,
+    ComplexOutput, DIRECTION, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds, Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
 use crate::problem::stages::SCAN;
-use crate::problem::{Conventions, Operand, Shape, Stages, Weights};
+use crate::problem::{Axes, Conventions, Operand, Order, Shape, Stages, Weights};
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
@@ -166,6 +168,13 @@ fn meant_form(rest: &str) -> Option<String> {
     Some(if label.is_empty() { meant.to_owned() } else { format!("{meant}.{}", shown(label)) })
 }
 
+/// Channels by what A says of them: each has one of its own, or a head of several.
+#[derive(Clone, Copy)]
+enum Channels {
+    Each(usize),
+    Heads(usize),
+}
+
 /// How a recorded run is to be read.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -183,12 +192,11 @@ pub struct Layout {
     pub outputs: BTreeMap<OutputName, Named<String>>,
     /// The same of each backward pass.
     pub gradients: BTreeMap<OutputName, Named<String, GradientName>>,
+    /// How tensors are found that do not have the plain order, by their names in the file.
+    pub views: BTreeMap<String, View>,
 }
 
 const FLOATS: &str = "F32, F16 or BF16";
-const SHAPES: &str = "spec.md §3 lists the shapes";
-const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
-const GROUPS: &str = "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one";
 const WEIGHTS: &str = "A decides whether weights are real or complex";
 
 impl Layout {
@@ -202,26 +210,49 @@ impl Layout {
         let (u, a) = (required(file, "u")?, required(file, "A")?);
         let claimed = claimed(file)?;
         let input = real_type("u", u, claimed)?;
-        let [batch, dim, seqlen] = u.shape[..] else {
-            return Err(misshapen("u", u, "(batch, dim, seqlen)".into(), SHAPES));
+        let order = order(file, u)?;
+        let (batch, dim, seqlen, headdim) = match (order, &u.shape[..]) {
+            (Order::Bdl, &[batch, dim, seqlen]) | (Order::Bld, &[batch, seqlen, dim]) => {
+                (batch, dim, seqlen, 0)
+            }
+            // No file is as large as what overflows here.
+            (Order::Blhp, &[batch, seqlen, heads, p]) => (batch, heads.saturating_mul(p), seqlen, p),
+            _ => return Err(misshapen("u", u, order.sequence(), order.shapes())),
         };
         weight_type("A", a)?;
-        let (weights, a_sizes) = match (a.stored, &a.shape[..]) {
-            (Stored::C64, &[d, n]) => (Weights::Complex, (d, n)),
-            (stored, &[d, n, 2]) if stored != Stored::C64 => (Weights::Complex, (d, n)),
-            (stored, &[d, n]) if stored != Stored::C64 => (Weights::Real, (d, n)),
-            _ => {
-                let expected = "(dim, dstate), or (dim, dstate, 2) for complex F32".into();
-                return Err(misshapen("A", a, expected, SHAPES));
+        let complex64 = a.stored == Stored::C64;
+        let (weights, channels, dstate) = match a.shape[..] {
+            [heads] => {
+                let weights = if complex64 { Weights::Complex } else { Weights::Real };
+                (weights, Channels::Heads(heads), dstate_of(file, order, seqlen)?)
             }
+            [d, n] if complex64 && order != Order::Blhp => (Weights::Complex, Channels::Each(d), n),
+            [d, n, 2] if !complex64 && order != Order::Blhp => (Weights::Complex, Channels::Each(d), n),
+            [d, n] if order != Order::Blhp => (Weights::Real, Channels::Each(d), n),
+            _ => return Err(misshapen("A", a, order.weight(), order.shapes())),
         };
-        let dstate = a_sizes.1;
-        if a_sizes.0 != dim && a_sizes.0 == seqlen {
-            let expected = format!("(batch, dim, seqlen): A has {seqlen} channels");
-            return Err(misshapen("u", u, expected, TRANSPOSED));
-        }
-        if a_sizes.0 != dim {
-            return Err(misshapen("A", a, format!("({dim}, dstate): u has dim = {dim}"), SHAPES));
+        match channels {
+            Channels::Each(found) if found != dim && found == seqlen => {
+                let expected = format!("{}: A has {seqlen} channels", order.sequence());
+                return Err(misshapen("u", u, expected, order.other()));
+            }
+            Channels::Each(found) if found != dim => {
+                let expected = format!("({dim}, dstate): u has dim = {dim}");
+                return Err(misshapen("A", a, expected, order.shapes()));
+            }
+            Channels::Heads(heads) if order == Order::Blhp && heads == headdim && heads != u.shape[2] => {
+                let expected = format!("{}: A has {heads} heads", order.sequence());
+                return Err(misshapen("u", u, expected, "heads and p are swapped: u.swapaxes(2, 3)"));
+            }
+            Channels::Heads(heads) if order == Order::Blhp && heads.saturating_mul(headdim) != dim => {
+                let expected = format!("({}): u has as many heads", u.shape[2]);
+                return Err(misshapen("A", a, expected, order.shapes()));
+            }
+            Channels::Heads(heads) if heads == 0 || !dim.is_multiple_of(heads) => {
+                let expected = format!("{}, with h that divide dim = {dim}", order.weight());
+                return Err(misshapen("A", a, expected, order.shapes()));
+            }
+            _ => {}
         }
         if dstate > Shape::MAX_DSTATE {
             let expected = format!("at most {}", Shape::MAX_DSTATE);
@@ -243,15 +274,17 @@ impl Layout {
                 direction: stated(file, DIRECTION)?,
                 limit: step_limit(file)?,
                 types: Types::default(),
+                axes: Axes { order, headdim, ..Axes::default() },
             },
             outputs,
             gradients,
+            views: BTreeMap::new(),
         };
         let mut groups = None;
         layout.b_operand = layout.operand("B", required(file, "B")?, &mut groups)?;
         layout.c_operand = layout.operand("C", required(file, "C")?, &mut groups)?;
         layout.shape.groups = groups.unwrap_or(1);
-        layout.check_sequences(file)?;
+        layout.check_sequences(file, channels)?;
         layout.check_conventions(file)?;
         layout.check_outputs(file)?;
         layout.conventions.types = layout.types(file)?;
@@ -260,51 +293,61 @@ impl Layout {
     }
 
     /// Whether B or C is constant or varies; `groups` is what the other one said.
-    fn operand(&self, name: &str, info: &TensorInfo, groups: &mut Option<usize>) -> Result<Operand> {
+    fn operand(&mut self, name: &str, info: &TensorInfo, groups: &mut Option<usize>) -> Result<Operand> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
-        let variable = match (self.weights, info.stored, &info.shape[..]) {
+        let order = self.conventions.axes.order;
+        let complex64 = self.weights == Weights::Complex && info.stored == Stored::C64;
+        // Re and im of what varies may alternate along the sequence, where that is the last axis.
+        let alternates = self.weights == Weights::Complex && !complex64 && info.shape.len() == 4;
+        let variable = match (self.weights, &info.shape[..]) {
             // Constant: a weight, laid out as A.
-            (Weights::Real, _, [_, _]) | (Weights::Complex, Stored::C64, [_, _]) => false,
-            (Weights::Complex, _, [_, _, 2]) => false,
-            (Weights::Real, _, [_, _, _, _]) | (Weights::Complex, _, [_, _, _, _] | [_, _, _, _, _]) => true,
-            (Weights::Real, ..) => {
-                let expected = format!("({dim}, {dstate}) or ({batch}, groups, {dstate}, {seqlen})");
-                return Err(misshapen(name, info, expected, GROUPS));
-            }
-            (Weights::Complex, ..) => {
-                let expected = format!(
-                    "({dim}, {dstate}) as C64, ({dim}, {dstate}, 2), ({batch}, groups, {dstate}, {}) or \
-                     ({batch}, groups, {dstate}, {seqlen}, 2): A is complex",
-                    2 * seqlen as u128
-                );
-                return Err(misshapen(name, info, expected, GROUPS));
+            (Weights::Real, [_, _]) if order != Order::Blhp => false,
+            (Weights::Complex, [_, _]) if complex64 && order != Order::Blhp => false,
+            (Weights::Complex, [_, _, 2]) if order != Order::Blhp => false,
+            (Weights::Real, [_, _, _, _]) => true,
+            (Weights::Complex, [_, _, _, _]) if complex64 || order == Order::Bdl => true,
+            (Weights::Complex, [_, _, _, _, _]) => true,
+            _ => {
+                let variable = shape_of(&order.operand([batch, 0, dstate, seqlen]));
+                let constant = format!("({dim}, {dstate})");
+                let pairs =
+                    format!("{variable} as C64, or {variable} and a last dimension of 2: A is complex");
+                let expected = match (self.weights, order) {
+                    (Weights::Real, Order::Blhp) => variable,
+                    (Weights::Real, _) => format!("{constant} or {variable}"),
+                    (Weights::Complex, Order::Blhp) => pairs,
+                    (Weights::Complex, _) => format!("{constant} as C64, ({dim}, {dstate}, 2), {pairs}"),
+                };
+                return Err(misshapen(name, info, expected, order.groups()));
             }
         };
-        let complex64 = self.weights == Weights::Complex && info.stored == Stored::C64;
         weight_type(name, info)?;
         if info.stored == Stored::C64 && !complex64 {
             return Err(mistyped(name, info, FLOATS.to_owned(), WEIGHTS));
         }
         if !variable {
             if info.shape[..2] != [dim, dstate] {
-                return Err(misshapen(name, info, format!("({dim}, {dstate}) as A"), SHAPES));
+                return Err(misshapen(name, info, format!("({dim}, {dstate}) as A"), order.shapes()));
             }
             return Ok(Operand::Constant);
         }
-        let length: &[usize] = match (self.weights, complex64, info.shape.len()) {
-            (Weights::Real, ..) | (_, true, _) => &[seqlen],
-            (_, _, 4) => &[seqlen.saturating_mul(2)],
-            _ => &[seqlen, 2],
-        };
-        let own = info.shape[1];
-        if [&[batch, own, dstate], length].concat() != info.shape {
-            let length: Vec<String> = length.iter().map(usize::to_string).collect();
-            let expected = format!("({batch}, groups, {dstate}, {})", length.join(", "));
+        let own = info.shape[if order == Order::Bdl { 1 } else { 2 }];
+        let mut expected = order.operand([batch, own, dstate, seqlen]);
+        match self.weights {
+            Weights::Complex if alternates => expected[3].1 = seqlen.saturating_mul(2),
+            Weights::Complex if !complex64 => expected.push(("2", 2)),
+            _ => {}
+        }
+        if !fits(info, &expected) {
+            expected.iter_mut().filter(|(letter, _)| *letter == "g").for_each(|(_, groups)| *groups = 0);
+            let turned = turned(info, &expected, order);
             let hint = match self.weights {
-                Weights::Complex => "A is complex: re and im of B and C alternate along the sequence",
-                Weights::Real => SHAPES,
+                Weights::Complex if turned.is_none() => {
+                    "A is complex: re and im of B and C alternate along the sequence, or are a last dimension of 2".to_owned()
+                }
+                _ => turned.unwrap_or_else(|| order.shapes().to_owned()),
             };
-            return Err(misshapen(name, info, expected, hint));
+            return Err(misshapen(name, info, shape_of(&expected), hint));
         }
         if own == 0 || dim % own != 0 {
             let expected = format!("a divisor of dim = {dim}");
@@ -314,11 +357,12 @@ impl Layout {
             return Err(size(name, "groups", own, format!("{other} as B"), "B and C share their groups"));
         }
         *groups = Some(own);
+        self.see(name, View { turned: order.turned(seqlen, own * dstate), ..View::PLAIN });
         Ok(Operand::Variable)
     }
 
-    /// delta, z, D and delta_bias; that no size of u and A is zero.
-    fn check_sequences<R>(&self, file: &TensorFile<R>) -> Result<()> {
+    /// u, delta, z, A, D and delta_bias; that no size of u and A is zero.
+    fn check_sequences<R>(&mut self, file: &TensorFile<R>, channels: Channels) -> Result<()> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         for (name, what, found) in
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
@@ -328,15 +372,27 @@ impl Layout {
             }
         }
         required(file, "delta")?;
-        for name in ["delta", "z"] {
+        let mut shared_rows = Vec::new();
+        for name in ["u", "delta", "z"] {
             let Some(info) = file.info(name) else { continue };
             real_type(name, info, self.claimed)?;
-            self.check_shape(name, info, &[batch, dim, seqlen])?;
+            let rows = self.check_sequence(name, info, name == "delta")?;
+            if name == "delta" {
+                shared_rows.push(rows);
+                let view = View { shared_by: dim / rows, row: seqlen, own: seqlen, turned: None };
+                self.see(name, View { turned: self.conventions.axes.order.turned(seqlen, rows), ..view });
+            }
+        }
+        if let Channels::Heads(heads) = channels {
+            shared_rows.push(heads);
+            let width = self.weights.width();
+            self.see("A", View { shared_by: dim / heads, row: dstate * width, own: width, turned: None });
         }
         for name in ["D", "delta_bias"] {
             let Some(info) = file.info(name) else { continue };
             real_type(name, info, None)?;
-            self.check_shape(name, info, &[dim])?;
+            let rows = self.check_channels(name, info, &shared_rows)?;
+            self.see(name, View { shared_by: dim / rows, ..View::PLAIN });
         }
         Ok(())
     }
@@ -360,26 +416,28 @@ impl Layout {
     /// A state of every channel.
     fn check_state(&self, name: &str, info: &TensorInfo) -> Result<()> {
         let Shape { batch, dim, dstate, .. } = self.shape;
+        let mut axes = vec![("b", batch)];
+        axes.extend(self.channel_axes(dim));
+        axes.push(("n", dstate));
         match (self.weights, info.stored) {
-            (Weights::Complex, Stored::C64) => self.check_shape(name, info, &[batch, dim, dstate]),
+            (Weights::Complex, Stored::C64) => {}
             (Weights::Real, Stored::C64) => {
-                Err(mistyped(name, info, FLOATS.to_owned(), "A is real, and so are its states"))
+                let hint = "A is real, and so are its states";
+                return Err(mistyped(name, info, FLOATS.to_owned(), hint));
             }
-            (weights, _) => {
-                weight_type(name, info)?;
-                let shape = [batch, dim, dstate, 2];
-                self.check_shape(name, info, &shape[..2 + weights.width()])
-            }
+            (Weights::Complex, _) => axes.push(("2", 2)),
+            (Weights::Real, _) => {}
         }
+        weight_type(name, info)?;
+        self.check_shape(name, info, &axes)
     }
 
-    fn check_outputs<R>(&self, file: &TensorFile<R>) -> Result<()> {
-        let Shape { batch, dim, seqlen, .. } = self.shape;
-        for tensors in self.outputs.values() {
+    fn check_outputs<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
+        for tensors in self.outputs.clone().values() {
             let Some(name) = tensors.get(TensorName::Out) else { continue };
             let info = required(file, name)?;
             real_type(name, info, self.claimed)?;
-            self.check_shape(name, info, &[batch, dim, seqlen])?;
+            self.check_sequence(name, info, false)?;
             let Some(name) = tensors.get(TensorName::LastState) else { continue };
             self.check_state(name, required(file, name)?)?;
         }
@@ -424,15 +482,14 @@ impl Layout {
         Ok(types)
     }
 
-    /// The gradients, each of the shape of its input, and what they are gradients by.
-    fn check_gradients<R>(&self, file: &TensorFile<R>) -> Result<()> {
-        let Shape { batch, dim, seqlen, .. } = self.shape;
+    /// The gradients, each of the shape of its input or of what heads share of it, and what they are gradients by.
+    fn check_gradients<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
         if let Some(info) = file.info(DLAST_STATE) {
             self.check_state(DLAST_STATE, info)?;
         }
         if let Some(info) = file.info(DOUT) {
             real_type(DOUT, info, self.claimed)?;
-            self.check_shape(DOUT, info, &[batch, dim, seqlen])?;
+            self.check_sequence(DOUT, info, false)?;
         } else if !self.gradients.is_empty() {
             return Err(missing(
                 file,
@@ -440,7 +497,7 @@ impl Layout {
                 "a gradient needs what it starts from: the loss's by the output",
             ));
         }
-        for (output, tensors) in &self.gradients {
+        for (output, tensors) in &self.gradients.clone() {
             if output.form.method().is_none() {
                 let (_, name) = tensors.iter().next().expect("a backward pass has a gradient");
                 return Err(RecordError::GradientOfForm { name: shown(name) });
@@ -454,26 +511,19 @@ impl Layout {
                 let is_pair = |info: &TensorInfo| info.stored != Stored::C64;
                 let floats = |info: &TensorInfo| info.len * if is_pair(info) { 1 } else { 2 };
                 let same = info.shape == like.shape || is_pair(info) != is_pair(like);
-                if !same || floats(info) != floats(like) {
+                let shared = self.shared(gradient, info);
+                if !(same && floats(info) == floats(like) || shared.is_some()) {
                     return Err(misshapen(
                         name,
                         info,
                         shape_text(&like.shape),
-                        "a gradient has the shape of its input",
+                        "a gradient has the shape of its input, or of what heads share of it",
                     ));
                 }
+                self.see_gradient(gradient, name, info, shared)?;
             }
         }
         Ok(())
-    }
-
-    fn check_shape(&self, name: &str, info: &TensorInfo, expected: &[usize]) -> Result<()> {
-        if info.shape == expected {
-            return Ok(());
-        }
-        let is_turned =
-            matches!((&info.shape[..], expected), (&[a, b, c], &[x, y, z]) if [a, c, b] == [x, y, z]);
-        Err(misshapen(name, info, shape_text(expected), if is_turned { TRANSPOSED } else { SHAPES }))
     }
 }
 
@@ -564,6 +614,35 @@ fn stored_as(input: InputType) -> Stored {
     }
 }
 
+/// The order that is stated, or the one of Mamba-2's kernels for what has their axes.
+fn order<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<Order> {
+    match file.metadata().contains_key(LAYOUT) {
+        false if u.shape.len() == 4 => Ok(Order::Blhp),
+        _ => stated(file, LAYOUT),
+    }
+}
+
+/// States, where A says nothing of them: of a B whose positions stand where this order has them, or where another one does.
+fn dstate_of<R>(file: &TensorFile<R>, order: Order, seqlen: usize) -> Result<usize> {
+    let b = required(file, "B")?;
+    let [are_second, are_last] = [1, 3].map(|at| b.shape.get(at) == Some(&seqlen));
+    let at = match (b.shape.len(), order) {
+        (3, Order::Blhp) => 2,
+        (..4, _) => 1,
+        _ if are_second != are_last => {
+            if are_second {
+                3
+            } else {
+                2
+            }
+        }
+        (_, Order::Bdl) => 2,
+        _ => 3,
+    };
+    let none = || misshapen("B", b, shape_of(&order.operand([0; 4])), order.shapes());
+    b.shape.get(at).copied().ok_or_else(none)
+}
+
 fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
     match file.metadata().get(DELTA_SOFTPLUS).map(String::as_str) {
         None | Some("false") => Ok(false),
@@ -612,7 +691,13 @@ fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str)
     RecordError::Dtype { name: info.called(name), found: info.stored.to_string(), expected, hint }
 }
 
-fn misshapen(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
+pub(super) fn misshapen(
+    name: &str,
+    info: &TensorInfo,
+    expected: impl Into<String>,
+    hint: impl Into<String>,
+) -> RecordError {
+    let (expected, hint) = (expected.into(), hint.into());
     RecordError::Shape { name: info.called(name), found: shape_text(&info.shape), expected, hint }
 }
 

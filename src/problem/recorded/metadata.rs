@@ -3,7 +3,9 @@
 
 use super::{RecordError, Result};
 use crate::named::mistyped;
-use crate::problem::conventions::{DIRECTION, DT_LIMIT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT};
+use crate::problem::conventions::{
+    DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
+};
 use crate::problem::stages::SCAN;
 use crate::tensor_file::{TensorFile, shown};
 
@@ -12,7 +14,7 @@ pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
 pub(super) const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-const STATEMENTS: [&str; 10] = [
+const STATEMENTS: [&str; 11] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,
@@ -20,6 +22,7 @@ const STATEMENTS: [&str; 10] = [
     OUTPUT,
     STATE,
     DIRECTION,
+    LAYOUT,
     SCAN,
     DT_LIMIT,
     TIME_STEP_LIMIT,
@@ -50,7 +53,7 @@ const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["method", "discretization", "discretization_method"], "an output's name has it, as out.foh"),
     (&["is_complex", "complex"], "the type of A has it"),
     (&["reverse", "reversed", "backwards"], "direction=reverse states it"),
-    (&["layout", "dt_layout"], "shapes are (batch, dim, seqlen)"),
+    (&["dt_layout"], "layout states it, of all tensors"),
     (&["delta_bias", "dt_bias"], "the tensor delta_bias has it"),
     (&["use_fast_math", "fast_math"], "no statement allows it"),
 ];

@@ -6,9 +6,10 @@
 //! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
 //! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped as its
 //! input (spec.md §6). Either may be left out.
-//! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output`, `state`, `direction` and
-//! `dt_limit` ([`crate::problem::conventions`]), and notes, which are not used. A key that is a statement but for a typing error, or has a
-//! name that other scans have for an argument, is an error; one that begins with `note.` never is.
+//! Metadata `layout` (the order of the axes, [`crate::problem::Order`]), `delta_softplus` (`true` or `false`, the default), `input_type`
+//! (below), `reads`, `complex_output`, `state`, `direction` and `dt_limit` ([`crate::problem::conventions`]), and notes, which are not
+//! used. A key that is a statement but for a typing error, or has a name that other scans have for an argument, is an error; one that
+//! begins with `note.` never is.
 //!
 //! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` and `dfinal_states` are other names of `u`, `delta`, `delta_bias`,
 //! `initial_state`, `last_state` and `dlast_state`, in gradients' names too.
@@ -29,6 +30,8 @@
 mod layout;
 mod metadata;
 mod overview;
+mod shapes;
+mod turned;
 mod values;
 
 use std::collections::BTreeMap;
@@ -49,6 +52,7 @@ pub use layout::{Layout, OutputName};
 use metadata::is_statement;
 pub use metadata::{check_keys, elsewhere};
 pub use overview::{Overview, Strays};
+use turned::Turned;
 
 /// Some channels of a run.
 #[derive(Clone, Debug)]
@@ -114,7 +118,13 @@ pub enum RecordError {
     #[error("tensor `{name}` is of type {found}, expected {expected} (hint: {hint})")]
     Dtype { name: String, found: String, expected: String, hint: &'static str },
     #[error("tensor `{name}` has shape {found}, expected {expected} (hint: {hint})")]
-    Shape { name: String, found: String, expected: String, hint: &'static str },
+    Shape { name: String, found: String, expected: String, hint: String },
+    #[error(
+        "the tensors of layout `bld` or `blhp` take {found} bytes as channels, expected at most {} \
+         (hint: save them as `bdl`, which is read where it is walked, or fewer items of the batch)",
+        turned::MOST
+    )]
+    TooLargeToTurn { found: usize },
     #[error("tensor `{name}` has {what} = {found}, expected {expected} (hint: {hint})")]
     Size { name: String, what: &'static str, found: usize, expected: String, hint: &'static str },
     #[error(
@@ -142,6 +152,7 @@ pub enum RecordError {
 #[derive(Debug)]
 pub struct Recording<R> {
     file: Arc<TensorFile<R>>,
+    turned: Arc<Turned>,
     layout: Layout,
     positions_at_once: Option<usize>,
 }
@@ -166,13 +177,17 @@ impl<R: Read + Seek + Send> Recording<R> {
             .renamed(own_name)
             .map_err(|[name, other]| RecordError::Twice { name: shown(&name), other: shown(&other) })?;
         let layout = Layout::read(&file)?;
-        Ok(Recording { file: Arc::new(file), layout, positions_at_once: None })
+        let recording =
+            Recording { file: Arc::new(file), turned: Arc::default(), layout, positions_at_once: None };
+        recording.check_turned()?;
+        Ok(recording)
     }
 
     /// The same numbers under other statements.
     pub fn under(&self, conventions: Conventions) -> Self {
         let layout = Layout { conventions, ..self.layout.clone() };
-        Recording { file: Arc::clone(&self.file), layout, positions_at_once: self.positions_at_once }
+        let (file, turned) = (Arc::clone(&self.file), Arc::clone(&self.turned));
+        Recording { file, turned, layout, positions_at_once: self.positions_at_once }
     }
 
     /// The same, walked so many positions at a time. Changes no result.

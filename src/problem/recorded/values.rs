@@ -217,10 +217,10 @@ impl<R: Read + Seek + Send> Recording<R> {
         }
     }
 
-    /// Floats that an input has, all of its elements' parts; 0 where it is left out.
+    /// Floats that an input has in the plain order, all of its elements' parts; 0 where it is left out.
     pub(super) fn len(&self, name: &str) -> usize {
-        let parts = |stored| if stored == Stored::C64 { 2 } else { 1 };
-        self.file.info(name).map_or(0, |info| info.len * parts(info.stored))
+        let stored = self.stored_len(name);
+        self.layout.views.get(name).map_or(stored, |view| view.len(stored))
     }
 
     /// An input that may be left out.
@@ -275,7 +275,8 @@ impl<R: Read + Seek + Send> Recording<R> {
         Ok(values)
     }
 
-    fn floats(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
+    /// Floats as the file has them.
+    pub(super) fn stored(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let hint = "the file changed while it was read";
         let missing = || RecordError::Missing { name: shown(name), found: "none".into(), hint };
         self.file.floats(name, range)?.ok_or_else(missing)
@@ -306,7 +307,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         if info.stored == Stored::C64 {
             shape.push(2);
         }
-        let mut rest = position;
+        let mut rest = self.stored_at(name, position);
         let mut index = vec![0; shape.len()];
         for (i, &size) in index.iter_mut().zip(&shape).rev() {
             *i = rest % size.max(1);
@@ -327,8 +328,8 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
 
     fn outline(&self) -> Outline {
         let layout = &self.layout;
-        let Conventions { direction, types, .. } = layout.conventions;
-        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction, types }
+        let Conventions { direction, types, axes, .. } = layout.conventions;
+        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction, types, axes }
     }
 
     fn stretch(&self, (batch, channel): (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>> {

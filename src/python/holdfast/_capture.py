@@ -20,7 +20,7 @@ from . import _holdfast
 from ._arrays import Host, origin, to_host
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
-from ._layout import OF_HEADS, known_layout
+from ._layout import known_layout
 from ._names import ALIASES, called, called_in, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
@@ -290,9 +290,6 @@ class Capture:
         with self._lock:
             try:
                 grads = {name: zero(run[name]) if one is None else one for name, one in found.items() if name in run}
-                if run["layout"] == "blhp":
-                    # A head's is the sum of its channels', and a recording has channels.
-                    grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
                 if not grads:
                     return
                 dout = found.get("dout") or zero(run["out"])

@@ -1,10 +1,11 @@
-"""Arguments as the tensors of a recorded run, whatever their layout: views of the same memory, in the order that spec.md has.
+"""Arguments as the tensors of a recorded run, in the layout that they have; what the reader of runs does not take is viewed as what
+it does: B and C without groups, and `step`.
 
 | layout | u, delta, z, out | B, C that vary | A, D, delta_bias | states |
 |---|---|---|---|---|
 | `bdl` | (batch, dim, seqlen) | (batch[, groups], dstate, seqlen) | (dim, dstate), (dim) | (batch, dim, dstate) |
 | `bld` | (batch, seqlen, dim) | (batch, seqlen[, groups], dstate) | the same | the same |
-| `blhp` | (batch, seqlen, heads, p), delta without p | as `bld` | (heads) | (batch, heads, p, dstate) |
+| `blhp` | (batch, seqlen, heads, p), delta without p | as `bld` | (heads), D perhaps (heads, p) | (batch, heads, p, dstate) |
 | `step` | (batch, dim), one position | (batch[, groups], dstate) | as `bdl` | (batch, dim, dstate) |
 
 Of `step`, (heads, p) may stand for dim everywhere.
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 LAYOUTS = ("bdl", "bld", "blhp", "step")
+#: Those that the reader of runs knows, and is told.
+_STATED = ("bld", "blhp")
 _SEQUENCES = ("u", "delta", "z")
-#: What layout="blhp" has for each head, and not for each of its channels.
-OF_HEADS = ("A", "delta", "D", "delta_bias")
 
 
 class Tensor(NamedTuple):
@@ -54,45 +55,14 @@ def _is_complex(a: Host) -> bool:
 
 
 def _operand(name: str, host: Host, layout: str, is_complex: bool, is_single: bool) -> Host:
-    """B or C as (batch, groups, dstate, seqlen), or constant as (dim, dstate); complex floats end in 2. `is_single` says that
-    the sequence has one position."""
+    """B or C with their groups, where they vary; complex floats end in 2. `is_single` says that the sequence has one position."""
     array = host.array
     pairs = int(is_complex and host.stored != "C64")
     if layout == "bdl":
         # Of complex weights, re and im of what varies may alternate along the sequence: then there are no pairs.
         are_pairs = pairs == 1 and array.ndim in (3, 4) and array.shape[-1] == 2 and not (array.ndim == 4 and is_single)
         return host.map(array[:, None]) if array.ndim == 3 + are_pairs and array.ndim > 2 else host
-    if array.ndim == 2 + pairs and layout == "bld":
-        return host
-    if array.ndim == 3 + pairs:
-        array = array[:, :, None]
-    if array.ndim != 4 + pairs:
-        end = ", 2)" if pairs else ")"
-        raise _expected(name, host, f"(batch, seqlen, groups, dstate{end} or (batch, seqlen, dstate{end}", layout)
-    axes = (0, 2, 3, 1) + ((4,) if pairs else ())
-    return host.map(array.transpose(axes))
-
-
-def _sequence(name: str, host: Host, layout: str, p: int, shape: tuple[int, ...] | None) -> Host:
-    """u, delta, z or an output; `shape` is that of u."""
-    import numpy
-
-    array = host.array
-    if layout == "bdl":
-        return host
-    if layout == "bld":
-        if array.ndim != 3:
-            raise _expected(name, host, "(batch, seqlen, dim)", layout)
-        return host.map(array.transpose(0, 2, 1))
-    if name == "delta":
-        if array.ndim != 3:
-            raise _expected(name, host, "(batch, seqlen, heads)", layout)
-        if shape is not None and array.shape != shape[:3]:
-            raise _expected(name, host, f"{shape[:3]}", layout, "it has one step for each head")
-        array = numpy.broadcast_to(array[..., None], (*array.shape, p))
-    elif array.ndim != 4:
-        raise _expected(name, host, "(batch, seqlen, heads, p)", layout)
-    return host.map(array.transpose(0, 2, 3, 1))
+    return host.map(array[:, :, None]) if array.ndim == 3 + pairs else host
 
 
 def _known_operand(name: str, host: Host, u: Host, a: Host) -> None:
@@ -112,21 +82,6 @@ def _role(name: str) -> str:
     if kind == "grad":
         return rest.partition(".")[0]
     return {"dout": "out", "dlast_state": "last_state"}.get(kind, kind)
-
-
-def _heads(name: str, host: Host, sizes: tuple[int, int, int]) -> Host:
-    """A, D and delta_bias of heads, for every channel of them."""
-    import numpy
-
-    heads, p, dstate = sizes
-    array = host.array
-    if array.shape == (heads, p) and name == "D":
-        return host
-    if array.shape != (heads,):
-        raise _expected(name, host, f"({heads},)", "blhp")
-    if name == "A":
-        return host.map(numpy.broadcast_to(array[:, None, None], (heads, p, dstate)))
-    return host.map(numpy.broadcast_to(array[:, None], (heads, p)))
 
 
 def _merged(shape: Sequence[int], first: int) -> list[int]:
@@ -163,6 +118,11 @@ def laid_out(array: numpy.ndarray[Any, Any], layout: str, u: tuple[int, ...], is
     return split[..., 0] if layout == "step" else split.transpose(0, split.ndim - 1, *range(1, split.ndim - 1))
 
 
+def layout_of(layout: str) -> dict[str, str]:
+    """What a run's metadata say of its layout."""
+    return {"layout": layout} if layout in _STATED else {}
+
+
 def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Tensor]:
     """The tensors of a run. What is None is left out.
 
@@ -172,44 +132,19 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
     layout = known_layout(layout)
     hosts = {name: to_host(name, array) for name, array in {**inputs, **outputs}.items() if array is not None}
     u, a = hosts.get("u"), hosts.get("A")
-    p, sizes = 1, (0, 0, 0)
-    if layout == "blhp" and u is not None and "B" in hosts:
-        if u.array.ndim != 4:
-            raise _expected("u", u, "(batch, seqlen, heads, p)", layout)
-        heads = u.array.shape[2]
-        a_shape: tuple[int, ...] = a.array.shape if a is not None else ()
-        if len(a_shape) == 1 and a_shape[0] != heads:
-            hint = "heads and p are swapped: u.swapaxes(2, 3)" if u.array.shape[3] == a_shape[0] else "A is one number for each"
-            raise _expected("u", u, f"(batch, seqlen, heads, p): A has {a_shape[0]} heads", layout, hint)
-        p = u.array.shape[3]
-        sizes = (u.array.shape[2], p, hosts["B"].array.shape[-1] if hosts["B"].array.ndim else 0)
     made = []
-    summed = [name for name in hosts if name.startswith("grad.") and _role(name) in OF_HEADS] if layout == "blhp" else []
-    if summed:
-        raise ValueError(
-            f'layout is "blhp" and there is {summed[0]}, expected gradients of u, B, C, z and initial_state '
-            "(hint: a head's is the sum of its channels', which a run has: judge those in another layout)"
-        )
     for name, host in hosts.items():
         role = _role(name)
         merged = None
         if layout == "step":
             host, merged = _of_step(name, host, u)
-        elif role in _SEQUENCES or role == "out":
-            host, merged = _sequence(name, host, layout, p, u.array.shape if u is not None else None), 1
         elif role in ("B", "C") and a is not None:
             is_single = u is not None and u.array.ndim == 3 and u.array.shape[2] == 1
             if layout == "bdl" and u is not None and (u.array.ndim, a.array.ndim, host.array.ndim) == (3, 2, 3):
                 _known_operand(name, host, u, a)
             host = _operand(name, host, layout, layout != "blhp" and _is_complex(a), is_single)
-        elif layout == "blhp" and role in ("A", "D", "delta_bias"):
-            host, merged = _heads(name, host, sizes), 0
-        elif layout == "blhp" and role in ("initial_state", "last_state"):
-            if host.array.ndim != 4:
-                raise _expected(name, host, "(batch, heads, p, dstate)", layout)
-            merged = 1
         shape = list(host.array.shape)
-        if layout in ("blhp", "step") and merged is not None:
+        if merged is not None:
             shape = _merged(shape, merged)
         made.append(Tensor(name, host.stored, shape, host.array))
     return made

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _holdfast
 from ._arrays import Host, convert, input_type as known_input, like, origin, widened
-from ._layout import Tensor, known_layout, laid_out, tensors
+from ._layout import Tensor, known_layout, laid_out, layout_of, tensors
 from ._names import arithmetic_of, called, diagnosis_of, known_kind, meant, near, path_of, spellings
 from ._report import Report
 from ._words import of_error
@@ -187,9 +187,9 @@ def run_of(made: list[Tensor]) -> list[tuple[str, str, list[int], Any]]:
 
 
 def explained(error: ValueError, layout: str) -> ValueError:
-    """Which shapes an error is about: the reader of runs knows one layout."""
+    """Which shapes an error is about: the reader of runs knows no steps."""
     said = of_error(str(error))
-    if layout == "bdl":
+    if layout != "step":
         return ValueError(said)
     return ValueError(f"{said}; layout=\"{layout}\" is read as views of layout=\"bdl\", whose shapes and indices these are")
 
@@ -243,6 +243,8 @@ def check(
     Each is f32, f16 or bf16 on its own, and is judged as such.
     layout="bld" has (batch, seqlen, dim), and B and C as (batch, seqlen[, groups], dstate). layout="blhp" is Mamba-2's: u, z and
     out (batch, seqlen, heads, p), delta (batch, seqlen, heads), A, D and delta_bias (heads), states (batch, heads, p, dstate).
+    Without heads, delta may be (batch, k, seqlen), and delta_bias (k), of k steps that dim / k channels in a row share; A may be (heads).
+    Gradients have the shapes of their inputs, and are sums over what shares them.
     layout="step" is one update of a state: u, delta, z and out (batch, dim), B and C (batch[, groups], dstate), the states
     before and after it as initial_state and last_state; (heads, p) may stand for dim everywhere.
 
@@ -317,6 +319,7 @@ def judge(
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
     made = tensors(layout, inputs, outputs)
+    metadata = {**metadata, **layout_of(layout)}
     try:
         return Report(
             _holdfast.check(
@@ -375,7 +378,7 @@ def prepared(given: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[lis
     made = tensors(given["layout"], inputs_of(given), computed_of(given))
     limit = {} if given.get("dt_limit") is None else {"dt_limit": given["dt_limit"]}
     stated = metadata_of(given.get("delta_softplus", False), {**limit, **metadata})
-    return made, {**origin_of(given), **stated}
+    return made, {**origin_of(given), **layout_of(given["layout"]), **stated}
 
 
 def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
@@ -467,7 +470,7 @@ def scan(
     blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
     made.append(Tensor("out.zoh", first.stored, first.shape, blank))
     try:
-        outputs = _holdfast.scan(run_of(made), metadata_of(delta_softplus, {}), method)
+        outputs = _holdfast.scan(run_of(made), {**metadata_of(delta_softplus, {}), **layout_of(layout)}, method)
     except ValueError as error:
         raise explained(error, layout) from None
     framework, device = like(u)

@@ -31,7 +31,7 @@ class Diagnosis(NamedTuple):
 class Worst(NamedTuple):
     """The element with the largest share of its bound.
 
-    tensor, index: which one it is, in layout "bdl"
+    tensor, index: which one it is, as it was given; of layout="step" in layout="bdl"
     got, want, error, bound: in units of the tensor; want is certified
     share: error and rounding on store as a share of what is allowed; above 1 it fails
     ulp: the error in units in the last place of the tensor's type

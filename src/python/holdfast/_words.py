@@ -10,6 +10,9 @@ _IN_ERRORS = (
     (r"--(backend) (\w+)", r'\1="\2"'),
     (r"--(channels) (\d+)", r"\1=\2"),
     (r"spec\.md §3 lists the shapes", "help(holdfast.check) lists the shapes"),
+    (r"leave out the metadata `layout`", 'layout="bdl"'),
+    (r"(?:state )?the metadata `layout` = `(\w+)`", r'layout="\1"'),
+    (r"layout `(\w+)` has", r'layout="\1" has'),
     (r"(the )?metadata `(\w+)`", r"\1argument `\2`"),
 )
 

@@ -45,9 +45,7 @@ struct Node<V: Number> {
 impl Scan<'_> {
     /// How many values each gradient has.
     pub fn lengths(&self) -> Named<usize, GradientName> {
-        let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState];
-        let inputs = names.into_iter().zip(self.problem.inputs());
-        inputs.filter_map(|(name, (_, values, len))| values.map(|_| (name, len))).collect()
+        self.problem.gradients().into_iter().collect()
     }
 
     /// The sums over these channels, in their order. None where a step cannot be computed.
@@ -114,33 +112,37 @@ impl Scan<'_> {
         let by_step = sum(|node| &node.delta);
         let ddelta: Vec<V::Real> =
             by_step.iter().zip(&deltas).map(|(by, [_, slope])| by.times(slope)).collect();
-        let by_weight = |start: usize, gradients: Vec<&V>| {
+        let by_weight = |gradients: Vec<&V>| {
             let parts = |x: &V| conjugated(x, p.weights.width()).collect::<Vec<_>>();
-            (start, gradients.into_iter().flat_map(parts).collect::<Vec<_>>())
+            gradients.into_iter().flat_map(parts).collect::<Vec<_>>()
         };
         // B and C: constant ones take the sum over positions.
         let operand = |operand: Operand, of: fn(&Node<V>) -> &Vec<V>| {
-            let start = p.operand_index(operand, at, 0, 0);
             if operand == Operand::Variable {
-                return by_weight(start, nodes.iter().flat_map(of).collect());
+                return by_weight(nodes.iter().flat_map(of).collect());
             }
             let totals: Vec<V> = nodes
                 .iter()
                 .map(|node| of(node).iter().fold(V::zero(), |sum, value| sum.plus(value)))
                 .collect();
-            by_weight(start, totals.iter().collect())
+            by_weight(totals.iter().collect())
         };
-        let share = |name, (start, values)| (name, start, values);
+        // One A of all states collects from all of them.
+        let of_head = nodes.iter().fold(V::zero(), |sum, node| sum.plus(&node.a));
+        let of_a = match p.shared_by(A) {
+            Some(_) => vec![&of_head],
+            None => nodes.iter().map(|node| &node.a).collect(),
+        };
+        let of_d = ungated.iter().zip(&u).fold(V::Real::zero(), |sum, (ds, u)| sum.plus(&ds.times(u)));
         let mut shares = vec![
-            share(A, by_weight(p.weight_index(d, 0), nodes.iter().map(|node| &node.a).collect())),
-            share(B, operand(p.b_operand, |node| &node.b)),
-            share(C, operand(p.c_operand, |node| &node.c)),
-            (DeltaBias, d, vec![ddelta.iter().fold(V::Real::zero(), add)]),
-            (D, d, vec![ungated.iter().zip(&u).fold(V::Real::zero(), |sum, (ds, u)| sum.plus(&ds.times(u)))]),
+            (A, by_weight(of_a)),
+            (B, operand(p.b_operand, |node| &node.b)),
+            (C, operand(p.c_operand, |node| &node.c)),
+            (DeltaBias, vec![ddelta.iter().fold(V::Real::zero(), add)]),
+            (D, vec![of_d]),
         ];
         if p.initial_state.is_some() {
-            let of = nodes.iter().map(|node| &node.initial).collect();
-            shares.push(share(InitialState, by_weight(p.state_index(at, 0), of)));
+            shares.push((InitialState, by_weight(nodes.iter().map(|node| &node.initial).collect())));
         }
         if let Some(gates) = &gates {
             let mut s: Vec<V::Real> = sum(|node| &node.y).iter().map(|y| y.shifted(doubling)).collect();
@@ -148,11 +150,10 @@ impl Scan<'_> {
                 s.iter_mut().zip(&u).for_each(|(s, u)| *s = s.plus(&skip.times(u)));
             }
             let dz = (0..len).map(|l| dout[l].times(&s[l]).times(&gates[l][1])).collect();
-            shares.push((Z, start, dz));
+            shares.push((Z, dz));
         }
-        shares.push((U, start, du));
-        shares.push((Delta, start, ddelta));
-        Some(shares)
+        shares.extend([(U, du), (Delta, ddelta)]);
+        Some(shares.into_iter().map(|(name, values)| (name, p.gradient_index(name, at), values)).collect())
     }
 
     fn node<V: Number>(

@@ -90,6 +90,9 @@ fn check(problem: &Problem, given: &OutputGradients) -> Result<()> {
 /// Where a value that is still open stands: a gradient, and a place among its values.
 type Place = (GradientName, usize);
 
+/// On what a value depends: an item of the batch, and which of so many channels in a row; none where on all.
+type Depends = (Option<usize>, Option<(usize, usize)>);
+
 /// The values that are settled, and those that are not.
 struct Ladder<'p> {
     scan: Scan<'p>,
@@ -169,12 +172,10 @@ impl Ladder<'_> {
     /// The channels on which open values depend, in order.
     fn channels(&self) -> Vec<(usize, usize)> {
         let places = self.open.iter().map(|&(place, _)| place);
-        let depends: BTreeSet<[Option<usize>; 3]> = places.map(|place| self.scan.depends(place)).collect();
-        let Shape { dim, groups, .. } = self.scan.problem.shape;
+        let depends: BTreeSet<Depends> = places.map(|place| self.scan.depends(place)).collect();
         let is = |&(batch, d): &(usize, usize)| {
-            depends.iter().any(|on| {
-                let fits = |on: Option<usize>, at: usize| on.is_none_or(|on| on == at);
-                fits(on[0], batch) && fits(on[1], d) && fits(on[2], d / (dim / groups))
+            depends.iter().any(|(on_batch, on_channels)| {
+                on_batch.is_none_or(|on| on == batch) && on_channels.is_none_or(|(some, at)| d / some == at)
             })
         };
         self.scan.problem.channels().filter(is).collect()
@@ -182,26 +183,28 @@ impl Ladder<'_> {
 }
 
 impl Scan<'_> {
-    /// The batch index, the channel and the group on which a value depends; none where on all.
-    fn depends(&self, (name, i): Place) -> [Option<usize>; 3] {
+    /// The item of the batch and the channels on which a value depends.
+    fn depends(&self, (name, i): Place) -> Depends {
         use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
         let Shape { dim, dstate, seqlen, groups, .. } = self.problem.shape;
         let width = self.problem.weights.width();
-        let of_row = |row: usize| [Some(row / dim), Some(row % dim), None];
+        let some = self.problem.shared_by(name).unwrap_or(1);
+        let of_row = |row: usize| (Some(row / (dim / some)), Some((some, row % (dim / some))));
         let operand = |operand: Operand| match operand {
-            Operand::Constant => [None, Some(i / (dstate * width)), None],
+            Operand::Constant => (None, Some((1, i / (dstate * width)))),
             Operand::Variable => {
                 let row = i / (dstate * seqlen * width);
-                [Some(row / groups), None, Some(row % groups)]
+                (Some(row / groups), Some((dim / groups, row % groups)))
             }
         };
         match name {
             U | Delta | Z => of_row(i / seqlen),
             InitialState => of_row(i / (dstate * width)),
+            A if self.problem.shared_by(A).is_some() => (None, Some((some, i / width))),
             A => operand(Operand::Constant),
             B => operand(self.problem.b_operand),
             C => operand(self.problem.c_operand),
-            D | DeltaBias => [None, Some(i), None],
+            D | DeltaBias => (None, Some((some, i))),
         }
     }
 

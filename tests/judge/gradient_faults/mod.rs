@@ -28,7 +28,7 @@ use holdfast::judge::faults::gradient::variant::Variant;
 use holdfast::judge::faults::gradient::{Case, adjoint, compute, diagnose};
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
-use holdfast::problem::{Operand, OutputGradients, Problem, Shape, Weights};
+use holdfast::problem::{Axes, Operand, OutputGradients, Problem, Shape, Shared, Weights};
 use holdfast::results::Diagnosis;
 use holdfast::tensor::GradientName;
 use holdfast::tensor::{Gradients, Named};
@@ -70,7 +70,11 @@ fn without_a_fault_it_is_the_truth() {
         state: StateHolds::InputAlone,
         ..usual
     };
-    for (dstate, seqlen, conventions) in [(3, 7, usual), (2, 5, stated)] {
+    // Two channels of a head share what heads may share.
+    let by = Some(2);
+    let shared = Shared { delta: by, delta_bias: by, a: by, d: by };
+    let heads = Conventions { axes: Axes { shared, ..Axes::default() }, ..usual };
+    for (dstate, seqlen, conventions) in [(3, 7, usual), (2, 5, stated), (2, 5, heads)] {
         for layout in layouts(Shape { batch: 2, dim: 4, dstate, seqlen, groups: 2 }) {
             let (mut problem, given) = random(&layout, &mut rng);
             problem.conventions = conventions;

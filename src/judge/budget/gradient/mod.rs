@@ -47,6 +47,11 @@
 //!
 //! Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs. Totals are added.
 //!
+//! Heads: a gradient that the p channels of a head share is a sum over these too, and that of an A of all N states over them. Each is
+//! taken one axis after the other, in any order of the axes and along each in any order of its terms: a term then takes part in no more
+//! than n + p + N additions, n of them over positions and batch. All channels of a head have the same Δ, and its states the same z, so
+//! that their roundings of Ā are the same ones; repeats count both. Plain channels are heads with p = 1.
+//!
 //! # The level of rounding
 //!
 //! The relative gate ([`crate::judge::relative`]) counts errors in units of what a scan in order rounds at least. Of an output that is
@@ -169,6 +174,16 @@ fn sharing(problem: &Problem) -> f64 {
     rows.into_values().max().unwrap_or(1) as f64
 }
 
+/// Whether channels or items of the batch add to the values of a gradient.
+fn is_summed(problem: &Problem, name: GradientName) -> bool {
+    use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+    match name {
+        A | B | C | D | DeltaBias => true,
+        Delta => problem.shared_by(Delta).is_some(),
+        U | Z | InitialState => false,
+    }
+}
+
 /// The totals of what is summed over channels.
 struct Sums {
     totals: Named<Vec<Total>, GradientName>,
@@ -176,39 +191,33 @@ struct Sums {
 
 impl Sums {
     fn new(problem: &Problem) -> Self {
-        use GradientName::{A, B, C, D, DeltaBias};
-        let Shape { dim, dstate, .. } = problem.shape;
-        let width = problem.weights.width();
-        let operand = |operand| problem.shape.operand_len(operand, problem.weights) / width;
-        let mut lengths = vec![
-            (A, dim * dstate),
-            (B, operand(problem.b_operand)),
-            (C, operand(problem.c_operand)),
-            (DeltaBias, dim),
-        ];
-        if problem.d.is_some() {
-            lengths.push((D, dim));
-        }
-        if problem.delta_bias.is_none() {
-            lengths.retain(|(name, _)| *name != DeltaBias);
-        }
-        let blank = |(name, len)| (name, vec![Total::default(); len]);
-        Sums { totals: lengths.into_iter().map(blank).collect() }
+        let blank = |(name, len)| {
+            let width = problem.gradient(name, Vec::<f32>::new()).width;
+            (name, vec![Total::default(); len / width])
+        };
+        let summed = problem.gradients().into_iter().filter(|(name, _)| is_summed(problem, *name));
+        Sums { totals: summed.map(blank).collect() }
     }
 
     fn add(&mut self, problem: &Problem, at: (usize, usize), shares: &Shares) {
-        use GradientName::{A, B, C, D, DeltaBias};
+        use GradientName::{A, B, C, D, Delta, DeltaBias};
         let width = problem.weights.width();
-        let start = |operand| problem.operand_index(operand, at, 0, 0) / width;
-        let each: [(GradientName, usize, &[Total]); 5] = [
-            (A, start(Operand::Constant), &shares.a),
-            (B, start(problem.b_operand), &shares.b),
-            (C, start(problem.c_operand), &shares.c),
-            (D, at.1, std::slice::from_ref(&shares.d)),
-            (DeltaBias, at.1, std::slice::from_ref(&shares.bias)),
+        // One A of all states collects from all of them.
+        let mut of_head = Total::default();
+        shares.a.iter().for_each(|share| of_head.add(share));
+        let of_a =
+            if problem.shared_by(A).is_some() { std::slice::from_ref(&of_head) } else { &shares.a[..] };
+        let each: [(GradientName, usize, &[Total]); 6] = [
+            (A, width, of_a),
+            (B, width, &shares.b),
+            (C, width, &shares.c),
+            (D, 1, std::slice::from_ref(&shares.d)),
+            (Delta, 1, &shares.delta),
+            (DeltaBias, 1, std::slice::from_ref(&shares.bias)),
         ];
-        for (name, start, shares) in each {
+        for (name, width, shares) in each {
             let Some(totals) = self.totals.get_mut(name) else { continue };
+            let start = problem.gradient_index(name, at) / width;
             totals[start..].iter_mut().zip(shares).for_each(|(total, share)| total.add(share));
         }
     }
@@ -220,7 +229,7 @@ impl Sums {
         bidirectional: bool,
         each: &mut dyn FnMut(GradientName, usize, Bounds),
     ) {
-        use GradientName::{A, B, C, D, DeltaBias};
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
         let weight = problem.weights.width();
         let directions = if bidirectional { 2.0 } else { 1.0 };
@@ -230,16 +239,19 @@ impl Sums {
                 Operand::Constant => (positions * directions, weight),
                 Operand::Variable => ((dim / groups) as f64 * directions, weight),
             };
+            let states = (dstate * weight) as f64 * directions;
             let (additions, width) = match name {
+                A if problem.shared_by(A).is_some() => (positions * directions + states, weight),
                 A => operand(Operand::Constant),
                 B => operand(problem.b_operand),
                 C => operand(problem.c_operand),
                 // A position's states are summed first.
-                DeltaBias => (positions + (dstate * weight) as f64 * directions, 1),
-                D | GradientName::U | GradientName::Delta | GradientName::Z | GradientName::InitialState => {
-                    (positions, 1)
-                }
+                DeltaBias => (positions + states, 1),
+                // Its states are summed already.
+                Delta => (0.0, 1),
+                D | U | Z | InitialState => (positions, 1),
             };
+            let additions = additions + problem.shared_by(name).unwrap_or(0) as f64;
             let (arithmetic, element) = (contract.arithmetic, problem.stored(name));
             let finish = Finish { arithmetic, additions, repeats, element, width };
             each(name, 0, bounds_of(&totals, &finish));
@@ -263,7 +275,8 @@ fn rows(
         width,
     };
     let start = problem.sequence_index(at.0, at.1, 0);
-    for (name, totals) in [(U, Some(&shares.u)), (Delta, Some(&shares.delta)), (Z, shares.z.as_ref())] {
+    let delta = (!is_summed(problem, Delta)).then_some(&shares.delta);
+    for (name, totals) in [(U, Some(&shares.u)), (Delta, delta), (Z, shares.z.as_ref())] {
         if let Some(totals) = totals {
             each(name, start, bounds_of(totals, &finish(name, 1)));
         }

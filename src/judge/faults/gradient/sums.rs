@@ -66,9 +66,13 @@ pub fn weighted(look: &Look) -> Vec<Diagnosis> {
         C => problem.c_operand == Operand::Variable,
         _ => false,
     };
-    if is_of_group {
-        let of = |i: usize| channels(&|at| at.1 % per_group == i);
-        sums.push(("channel of a group".to_owned(), (0..per_group).map(of).collect()));
+    let together = match problem.shared_by(look.name) {
+        Some(per_head) => Some(("channel of a head", per_head)),
+        None => is_of_group.then_some(("channel of a group", per_group)),
+    };
+    if let Some((what, count)) = together.filter(|(_, count)| *count <= MEMBERS) {
+        let of = |i: usize| channels(&|at| at.1 % count == i);
+        sums.push((what.to_owned(), (0..count).map(of).collect()));
     }
     if matches!(look.name, U | Delta | Z | DeltaBias) {
         // The skip belongs to no state.
@@ -122,7 +126,7 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
         [("1", |_, _| 1.0), ("σ", |_, s| s), ("σ²", |_, s| s * s), ("x", |x, _| x), ("eˣ", |x, _| x.exp())];
     let (variant, functions, whose): (Variant, &[Function], &str) = match look.name {
         Z => (Variant { gate_slope: GateSlope::Missing, ..specified }, &GATE, "the gate's derivative"),
-        Delta if problem.delta_softplus => {
+        Delta if problem.delta_softplus && problem.shared_by(Delta).is_none() => {
             let variant = Variant { softplus_slope: SoftplusSlope::Missing, ..specified };
             (variant, &SOFTPLUS, "the derivative of softplus")
         }
@@ -253,7 +257,9 @@ fn as_mixed(look: &Look, axis: usize, found: &[Vec<f64>]) -> Option<Diagnosis> {
 /// What stands along an axis.
 pub fn item(look: &Look, axis: usize) -> String {
     let of_four = look.case.want[look.name].shape.len() == 4;
+    let is_shared = look.case.problem.shared_by(look.name).is_some();
     match (look.name, axis) {
+        (A | D | DeltaBias, 0) | (Delta, 1) if is_shared => "head",
         (A | D | DeltaBias, 0) => "channel",
         (B | C, 0) if !of_four => "channel",
         (_, 0) => "item of the batch",

@@ -32,7 +32,7 @@ impl Limit {
 
 /// The limit that separates what is as the model has it from what is right: enough of either, that are not both.
 pub fn limit(look: &Look, model: &[f64]) -> Option<Limit> {
-    if !matches!(look.name, U | Delta | Z) {
+    if !matches!(look.name, U | Delta | Z) || look.case.problem.shared_by(look.name).is_some() {
         return None;
     }
     let (got, want) = (&look.case.got[look.name].values, &look.case.want[look.name].values);

@@ -22,7 +22,7 @@ use super::variant::{Over, Variant};
 use crate::formula::Form;
 use crate::parallel;
 use crate::problem::{OutputGradients, Problem};
-use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+use crate::tensor::GradientName::{self, B, C};
 use crate::tensor::{Gradients, InputType, Named};
 
 pub use self::stored::is_summed;
@@ -66,10 +66,8 @@ pub fn sums_with(
     scope: &Scope,
 ) -> Sums {
     let known = known.filter(|known| variant.has_steps_of(known.form));
-    let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState].into_iter().zip(problem.inputs());
-    let names = names.filter(|(name, _)| scope.names.contains(name));
-    let zeros = names.filter_map(|(name, (_, values, len))| values.map(|_| (name, vec![0.0; len])));
-    let mut sums: Sums = zeros.collect();
+    let names = problem.gradients().into_iter().filter(|(name, _)| scope.names.contains(name));
+    let mut sums: Sums = names.map(|(name, len)| (name, vec![0.0; len])).collect();
     let of_group = variant.sum_over(Over::Group);
     let mut channels = Cow::from(&scope.channels);
     if of_group.is_some_and(|of| of.backwards) {

@@ -51,6 +51,7 @@ impl Channel<'_> {
         let u_in_d = self.row_at(Site::UInD, Source::U, &row, row.u.clone());
         let of_d = |l: usize| row.gated[2][l] * if variant.d_has_u { u_in_d[l] } else { 1.0 };
         let mut shares = vec![];
+        let own = |name| problem.gradient_index(name, self.at);
         // What each position adds, where their order matters.
         let summed = |values: Vec<f64>| -> Vec<f64> {
             let kept = values.iter().enumerate().filter(|(l, _)| is_summed(l)).map(|(_, value)| *value);
@@ -58,8 +59,8 @@ impl Channel<'_> {
         };
         if variant.batch.has(batch, batches, 1) {
             let of_bias = self.row_at(Site::DeltaInBias, Source::Computed, &row, ddelta.clone());
-            shares.push((DeltaBias, d, summed(of_bias)));
-            shares.push((D, d, summed((0..len).map(of_d).collect())));
+            shares.push((DeltaBias, own(DeltaBias), summed(of_bias)));
+            shares.push((D, own(D), summed((0..len).map(of_d).collect())));
         }
         if problem.z.is_some() && self.wants(&[Z]) {
             let y = sum(|node| &node.y, false);
@@ -91,12 +92,14 @@ impl Channel<'_> {
         }
         du.truncate(there);
         ddelta.truncate(there);
-        shares.extend([(U, start, du), (Delta, start, ddelta)]);
+        shares.extend([(U, start, du), (Delta, own(Delta), ddelta)]);
         let width = problem.weights.width();
         let parts = |p: &Complex64| [p.re, -p.im].into_iter().take(width);
         for (&n, node) in states.iter().zip(&nodes) {
             if variant.batch.has(batch, batches, 1) {
-                shares.push((A, problem.weight_index(d, n), node.a.iter().flat_map(parts).collect()));
+                // One A of all states collects from all of them.
+                let of_state = if problem.shared_by(A).is_some() { 0 } else { n * width };
+                shares.push((A, own(A) + of_state, node.a.iter().flat_map(parts).collect()));
             }
             for (name, operand, by) in [(B, problem.b_operand, &node.b), (C, problem.c_operand, &node.c)] {
                 let at = self.place(name, Misread::SumInModuloGroup);

@@ -67,7 +67,9 @@ pub(super) fn store(variant: &Variant, problem: &Problem, sums: &mut Sums) {
             }
         }
         if variant.store == Store::OfLogA && name == A {
-            for (value, a) in values.chunks_mut(width).zip(problem.a.chunks(width)) {
+            // Those of a head are the same.
+            let every = problem.a.len() / values.len().max(1);
+            for (value, a) in values.chunks_mut(width).zip(problem.a.chunks(width).step_by(every)) {
                 put(value, complex(value) * complex(a).conj());
             }
         }

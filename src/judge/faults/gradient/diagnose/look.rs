@@ -28,10 +28,17 @@ impl<'a> Look<'a> {
         let states = dstate * want.width;
         let of_channel = |d: usize| (0..batch).map(|batch| (batch, d)).collect::<Vec<_>>();
         let row = |len: usize| worst / len * len..(worst / len + 1) * len;
+        let some = problem.shared_by(name).unwrap_or(1);
+        let of_head = |head: usize| (head * some..(head + 1) * some).flat_map(of_channel).collect::<Vec<_>>();
         let (range, channels, state) = match name {
-            U | Delta | Z => (row(seqlen), vec![(worst / seqlen / dim, worst / seqlen % dim)], None),
+            U | Delta | Z => {
+                let (rows, at) = (dim / some, worst / seqlen);
+                let channels = at % rows * some..(at % rows + 1) * some;
+                (row(seqlen), channels.map(|d| (at / rows, d)).collect(), None)
+            }
             InitialState => (row(states), vec![(worst / states / dim, worst / states % dim)], None),
-            D | DeltaBias => (row(1), of_channel(worst), None),
+            D | DeltaBias => (row(1), of_head(worst), None),
+            A if problem.shared_by(A).is_some() => (row(want.width), of_head(worst / want.width), None),
             A | B | C if is_summed(problem, name) => (row(states), of_channel(worst / states), None),
             A | B | C => {
                 let len = seqlen * want.width;

@@ -403,15 +403,17 @@ impl Case<'_> {
         let (Some(delta), Some(bias)) = (self.got.get(Delta), self.got.get(DeltaBias)) else {
             return false;
         };
-        let Shape { batch, dim, seqlen, .. } = self.problem.shape;
+        let Shape { batch, seqlen, .. } = self.problem.shape;
         let half_ulp = half_ulp(delta.element);
-        (0..dim).all(|d| {
-            let rows = (0..batch).map(|b| &delta.values[(b * dim + d) * seqlen..][..seqlen]);
-            let (sum, off) = rows
-                .flatten()
-                .fold((0.0, 0.0), |(sum, off), &value| (sum + value, off + f64::abs(value) * half_ulp));
-            (bias.values[d] - sum).abs() <= self.bounds[DeltaBias][d] + off
-        })
+        let count = bias.values.len();
+        delta.values.len() == batch * count * seqlen
+            && (0..count).all(|d| {
+                let rows = (0..batch).map(|b| &delta.values[(b * count + d) * seqlen..][..seqlen]);
+                let (sum, off) = rows
+                    .flatten()
+                    .fold((0.0, 0.0), |(sum, off), &value| (sum + value, off + f64::abs(value) * half_ulp));
+                (bias.values[d] - sum).abs() <= self.bounds[DeltaBias][d] + off
+            })
     }
 
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {

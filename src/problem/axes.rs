@@ -1,0 +1,206 @@
+//! How tensors of a run are laid out in its file: the order of their axes, and which channels share a number. Everything else has the
+//! plain order, in which a channel has a row of its own: (batch, dim, seqlen), (batch, groups, dstate, seqlen), (dim, dstate).
+
+use super::stretch::Outline;
+use crate::problem::conventions::Direction;
+use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+use crate::tensor::{ComputedName, TensorName};
+
+named! {
+    /// Order of the axes, by the name that metadata have for it: b items of the batch, d channels, l positions, h heads of p channels.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Order: "layout" {
+        /// (b, d, l), and B and C (b, g, n, l).
+        #[default]
+        Bdl => "bdl",
+        /// (b, l, d), and B and C (b, l, g, n).
+        Bld => "bld",
+        /// (b, l, h, p), as Mamba-2's kernels have it: Δ, A and D belong to heads.
+        Blhp => "blhp",
+    }
+}
+
+impl Order {
+    /// The shapes of a run's tensors.
+    pub fn shapes(self) -> &'static str {
+        match self {
+            Order::Bdl => {
+                "layout `bdl` has u, z, out (b, d, l); delta (b, d, l), or (b, k, l) of k shared steps; B, C (b, g, n, l) or (d, n); \
+                 A (d, n) or (h); D, delta_bias (d), or as A and delta; states (b, d, n)"
+            }
+            Order::Bld => {
+                "layout `bld` has u, z, out (b, l, d); delta (b, l, d), or (b, l, k) of k shared steps; B, C (b, l, g, n) or (d, n); \
+                 A (d, n) or (h); D, delta_bias (d), or as A and delta; states (b, d, n)"
+            }
+            Order::Blhp => {
+                "layout `blhp` has u, z, out (b, l, h, p); delta (b, l, h); B, C (b, l, g, n); A, delta_bias (h); D (h) or (h, p); \
+                 states (b, h, p, n)"
+            }
+        }
+    }
+}
+
+/// How many channels in a row share a number of each of these gradients; none where every channel has its own. One of A is then
+/// shared by all states, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shared {
+    pub delta: Option<usize>,
+    pub delta_bias: Option<usize>,
+    pub a: Option<usize>,
+    pub d: Option<usize>,
+}
+
+impl Shared {
+    /// Of this gradient.
+    pub fn by(self, name: GradientName) -> Option<usize> {
+        match name {
+            Delta => self.delta,
+            DeltaBias => self.delta_bias,
+            A => self.a,
+            D => self.d,
+            U | B | C | Z | InitialState => None,
+        }
+    }
+}
+
+/// The layout of a run's tensors; by default spec.md §3's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Axes {
+    pub order: Order,
+    /// Channels of a head, of [`Order::Blhp`].
+    pub headdim: usize,
+    pub shared: Shared,
+}
+
+const ITEM: &str = "item";
+const CHANNEL: &str = "channel";
+const HEAD: &str = "head";
+const GROUP: &str = "group";
+const STATE: &str = "state";
+const POSITION: &str = "position";
+
+impl Axes {
+    /// Nouns for the axes of a tensor in the plain order, of which it has so many.
+    fn nouns(self, name: ComputedName, count: usize) -> Vec<&'static str> {
+        let shared = name.gradient().and_then(|name| self.shared.by(name)).is_some();
+        let channel = if shared { HEAD } else { CHANNEL };
+        match (name, count) {
+            (ComputedName::Gradient(A), 1) => vec![HEAD],
+            (ComputedName::Gradient(D | DeltaBias), _) => vec![channel],
+            (ComputedName::Gradient(A | B | C), 2) => vec![CHANNEL, STATE],
+            (ComputedName::Gradient(B | C), _) => vec![ITEM, GROUP, STATE, POSITION],
+            (ComputedName::Output(TensorName::Out) | ComputedName::Gradient(U | Delta | Z), _) => {
+                vec![ITEM, channel, POSITION]
+            }
+            _ => vec![ITEM, CHANNEL, STATE],
+        }
+    }
+
+    /// What there is of each axis of a tensor, from the plain order into the file's. `heads` makes what a head's axis and the one of its
+    /// channels have, of what the channels' has.
+    fn in_file<T>(
+        self,
+        name: ComputedName,
+        plain: impl ExactSizeIterator<Item = T>,
+        heads: impl Fn(T) -> [T; 2],
+    ) -> Vec<(&'static str, T)> {
+        let nouns = self.nouns(name, plain.len());
+        let mut found = Vec::with_capacity(plain.len() + 1);
+        for (noun, at) in nouns.into_iter().zip(plain) {
+            match (noun, self.order) {
+                (POSITION, Order::Bld | Order::Blhp) => found.insert(1, (noun, at)),
+                (CHANNEL, Order::Blhp) => found.extend([HEAD, CHANNEL].into_iter().zip(heads(at))),
+                _ => found.push((noun, at)),
+            }
+        }
+        found
+    }
+}
+
+impl Outline {
+    /// The axes of a tensor of this shape as its file has them: a noun for an index, and how many there are.
+    pub fn recorded_axes(self, name: impl Into<ComputedName>, shape: &[usize]) -> Vec<(&'static str, usize)> {
+        let headdim = self.axes.headdim;
+        self.axes.in_file(name.into(), shape.iter().copied(), |dim| [dim / headdim, headdim])
+    }
+
+    /// Where what is at this index, counted as the scan goes, is in a tensor as it was recorded.
+    pub fn recorded_index(self, name: impl Into<ComputedName>, index: Vec<usize>) -> Vec<usize> {
+        self.recorded_place(name, index).into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// The same in words; nothing where the layout is spec.md §3's, whose words are known.
+    pub fn recorded_words(self, name: impl Into<ComputedName>, index: Vec<usize>) -> String {
+        if self.axes == Axes::default() {
+            return String::new();
+        }
+        let words = self.recorded_place(name, index).into_iter().map(|(noun, at)| format!("{noun} {at}"));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    fn recorded_place(self, name: impl Into<ComputedName>, index: Vec<usize>) -> Vec<(&'static str, usize)> {
+        let headdim = self.axes.headdim;
+        let mut place = self.axes.in_file(name.into(), index.into_iter(), |at| [at / headdim, at % headdim]);
+        if self.direction == Direction::Reverse {
+            let positions = place.iter_mut().filter(|(noun, _)| *noun == POSITION);
+            positions.for_each(|(_, l)| *l = self.shape.seqlen - 1 - *l);
+        }
+        place
+    }
+}
+
+/// How the floats of a tensor in the plain order are found in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Positions, and the rows that each of them has, where the file has positions before rows.
+    pub turned: Option<(usize, usize)>,
+    /// Channels that share a row of the file.
+    pub shared_by: usize,
+    /// Floats of a channel's row in the plain order.
+    pub row: usize,
+    /// Floats of a row of the file, which is repeated.
+    pub own: usize,
+}
+
+impl View {
+    /// Of a tensor that has the plain order.
+    pub const PLAIN: View = View { turned: None, shared_by: 1, row: 1, own: 1 };
+
+    /// Whether the file has the plain order.
+    pub fn is_plain(self) -> bool {
+        self.turned.is_none() && !self.repeats()
+    }
+
+    /// Whether numbers are shared.
+    pub fn repeats(self) -> bool {
+        self.shared_by > 1 || self.own < self.row
+    }
+
+    /// Floats in the plain order, of so many in the file.
+    pub fn len(self, stored: usize) -> usize {
+        stored / self.own.max(1) * self.shared_by * self.row
+    }
+
+    /// The place, among the file's floats as rows, of a float in the plain order.
+    pub fn own_at(self, plain: usize) -> usize {
+        plain / self.row / self.shared_by * self.own + plain % self.row % self.own
+    }
+
+    /// The floats of rows among which these of the plain order are, not empty: a part of a row, or whole ones.
+    pub fn own_range(self, plain: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let (first, last) = (self.own_at(plain.start), self.own_at(plain.end - 1));
+        let is_within = (plain.start / self.row == (plain.end - 1) / self.row) && self.own == self.row;
+        match is_within || !self.repeats() {
+            true => first..last + 1,
+            false => first / self.own * self.own..(last / self.own + 1) * self.own,
+        }
+    }
+
+    /// The place in the file of a float among rows, each element of which has `width` floats.
+    pub fn stored_at(self, own: usize, width: usize) -> usize {
+        let Some((positions, rows)) = self.turned else { return own };
+        let (part, element) = (own % width, own / width);
+        let (l, row) = (element % positions, element / positions);
+        ((row / rows * positions + l) * rows + row % rows) * width + part
+    }
+}

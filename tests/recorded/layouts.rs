@@ -1,0 +1,492 @@
+//! Promise: a run is judged as it lies in its file: in each order of the axes, with heads, and with steps that channels share. Places are
+//! said in the file's own order and words, and what does not fit is told what would.
+
+use std::path::Path;
+
+use holdfast::check::{Options, check};
+use holdfast::judge::diagnose::Budget;
+use holdfast::kernel::{Backend as _, CpuBackend, ReferenceBackend};
+use holdfast::method::Method;
+use holdfast::problem::conventions::{Conventions, StepLimit};
+use holdfast::problem::inputs::Draw;
+use holdfast::problem::recorded::Recording;
+use holdfast::problem::{InputType, Operand, Order, OutputGradients, Problem, Shape, Shared, Weights};
+use holdfast::results::{CaseResult, Verdict};
+use holdfast::tensor::GradientName::{self, A, D, Delta, DeltaBias};
+use holdfast::tensor::{Gradients, TensorName};
+use holdfast::truth::gradient::solve;
+use rand::RngExt as _;
+use safetensors::Dtype;
+
+use crate::backward::rounded;
+use crate::support::problems::{Layout, generator};
+use crate::written::{ComplexAs, File, Tensor, dtype, tensor};
+
+/// Channels of a head.
+const P: usize = 2;
+const SHAPE: Shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: 7, groups: 3 };
+
+/// A problem whose heads of `P` channels have one Δ, A, D and bias.
+fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
+    let (b, c) = (Operand::Variable, Operand::Variable);
+    let mut rng = generator("layouts");
+    let mut problem =
+        Layout { shape: SHAPE, weights, input, b, c, gate: true, extras: true }.random(&mut rng);
+    let (width, seqlen) = (weights.width(), SHAPE.seqlen);
+    let first = |values: &mut Vec<f32>, row: usize, own: usize| {
+        for start in (0..values.len()).step_by(row * P) {
+            let shared = values[start..start + own].to_vec();
+            for to in (start..start + row * P).step_by(own) {
+                values[to..to + own].copy_from_slice(&shared);
+            }
+        }
+    };
+    first(&mut problem.delta, seqlen, seqlen);
+    first(&mut problem.a, SHAPE.dstate * width, width);
+    problem.d.iter_mut().chain(&mut problem.delta_bias).for_each(|values| first(values, 1, 1));
+    let mut drawn = |len: usize, input: InputType| {
+        (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect::<Vec<f32>>()
+    };
+    let states = SHAPE.batch * SHAPE.dim * SHAPE.dstate * width;
+    problem.initial_state = Some(drawn(states, InputType::F32));
+    let given = OutputGradients {
+        dout: drawn(problem.u.len(), input),
+        dlast_state: Some(drawn(states, InputType::F32)),
+    };
+    (problem, given)
+}
+
+/// The tensor with its axes in this order.
+fn permuted(from: &Tensor, order: &[usize]) -> Tensor {
+    let shape: Vec<usize> = order.iter().map(|&axis| from.shape[axis]).collect();
+    let count: usize = from.shape.iter().product();
+    let size = from.bytes.len() / count;
+    let stride = |axis: usize| from.shape[axis + 1..].iter().product::<usize>();
+    let mut bytes = Vec::with_capacity(from.bytes.len());
+    for i in 0..count {
+        let (mut rest, mut at) = (i, 0);
+        for (to, &axis) in order.iter().enumerate().rev() {
+            at += rest % shape[to] * stride(axis);
+            rest /= shape[to];
+        }
+        bytes.extend(&from.bytes[at * size..(at + 1) * size]);
+    }
+    Tensor { dtype: from.dtype, shape, bytes }
+}
+
+/// Each `step`-th index along an axis.
+fn every(from: &Tensor, axis: usize, step: usize) -> Tensor {
+    let inner = from.bytes.len() / from.shape[..=axis].iter().product::<usize>();
+    let rows =
+        from.bytes.chunks(inner).enumerate().filter(|(i, _)| (i % from.shape[axis]).is_multiple_of(step));
+    let mut shape = from.shape.clone();
+    shape[axis] = shape[axis].div_ceil(step);
+    Tensor { dtype: from.dtype, shape, bytes: rows.flat_map(|(_, row)| row.to_vec()).collect() }
+}
+
+/// Heads of `P` in place of channels, which are this axis.
+fn split(from: Tensor, axis: usize) -> Tensor {
+    let mut shape = from.shape.clone();
+    shape.splice(axis..=axis, [from.shape[axis] / P, P]);
+    Tensor { shape, ..from }
+}
+
+/// The file in another layout. Gradients of what heads share are sums already.
+fn laid_out(plain: &File, order: Order) -> File {
+    let mut file = File { metadata: plain.metadata.clone(), ..File::default() };
+    file.metadata.insert("layout".to_owned(), order.name().to_owned());
+    for (name, from) in &plain.tensors {
+        let mut parts = name.split('.');
+        let is_gradient = name.starts_with("grad.");
+        let role = parts.nth(usize::from(is_gradient)).expect("it has a name");
+        let heads = order == Order::Blhp;
+        let of_head = |t: &Tensor, axis| if heads && !is_gradient { every(t, axis, P) } else { t.clone() };
+        let tensor = match role {
+            "u" | "z" | "out" | "dout" if heads => split(permuted(from, &[0, 2, 1]), 2),
+            "u" | "z" | "out" | "dout" => permuted(from, &[0, 2, 1]),
+            "delta" => permuted(&of_head(from, 1), &[0, 2, 1]),
+            "B" | "C" if from.shape.len() == 5 => permuted(from, &[0, 3, 1, 2, 4]),
+            "B" | "C" => permuted(from, &[0, 3, 1, 2]),
+            "A" if heads && !is_gradient => {
+                let one = every(&of_head(from, 0), 1, SHAPE.dstate);
+                Tensor { shape: vec![one.shape[0]], ..one }
+            }
+            "D" | "delta_bias" => of_head(from, 0),
+            "initial_state" | "last_state" | "dlast_state" if heads => split(from.clone(), 1),
+            _ => from.clone(),
+        };
+        file.set(name, tensor);
+    }
+    file
+}
+
+/// A plain file of what the kernels make of the problem.
+fn recorded(problem: &Problem, complex: ComplexAs) -> File {
+    let mut file = File::of(problem, complex);
+    let output = ReferenceBackend.scan(Method::Zoh, problem).expect("it runs");
+    let (out, state) = (&output[TensorName::Out].values, &output[TensorName::LastState].values);
+    file.add_output(problem, "zoh", out, Some(state), complex);
+    file
+}
+
+fn judged(file: &File) -> CaseResult {
+    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases.remove(0)
+}
+
+fn refused(file: &File) -> String {
+    file.try_recording().expect_err("it is no run").to_string()
+}
+
+/// The numbers of every layout are those of the plain one, in every type, and so are its fingerprint and its verdict.
+#[test]
+fn every_layout_is_the_same_run() {
+    for weights in Weights::ALL {
+        for input in InputType::ALL {
+            let (problem, _) = headed(weights, input);
+            let complex = if input == InputType::F32 { ComplexAs::C64 } else { ComplexAs::Trailing };
+            let plain = recorded(&problem, complex);
+            let rows: Vec<usize> = (0..SHAPE.batch * SHAPE.dim).collect();
+            let want = plain.recording().read(&rows).expect("a run");
+            let fingerprint = plain.recording().overview().expect("a run").fingerprint;
+            let orders = [Order::Bld, Order::Blhp];
+            // A complex A of heads is complex64.
+            let orders = orders.into_iter().filter(|order| {
+                *order == Order::Bld || weights == Weights::Real || complex == ComplexAs::C64
+            });
+            for order in orders {
+                let file = laid_out(&plain, order);
+                let recording = file.recording();
+                let got = recording.read(&rows).expect("a run");
+                for ((name, got, _), (_, want, _)) in got.problem.inputs().iter().zip(want.problem.inputs()) {
+                    assert_eq!(*got, want, "{weights} {input} {order} {name}");
+                }
+                assert_eq!(got.outputs[0].tensors, want.outputs[0].tensors);
+                assert_eq!(recording.overview().expect("a run").fingerprint, fingerprint);
+                assert_eq!(judged(&file).verdict, Verdict::Pass, "{weights} {input} {order}");
+            }
+        }
+    }
+}
+
+/// A head that reads another head's Δ fails, and is said to be that head, in the order of the file.
+#[test]
+fn a_head_that_reads_another_is_named() {
+    let (problem, _) = headed(Weights::Real, InputType::F32);
+    let mut wrong = problem.clone();
+    for row in [4, 5] {
+        let start = (SHAPE.dim + row) * SHAPE.seqlen;
+        wrong.delta.copy_within(SHAPE.dim * SHAPE.seqlen..(SHAPE.dim + 1) * SHAPE.seqlen, start);
+    }
+    let right = laid_out(&recorded(&problem, ComplexAs::Trailing), Order::Blhp);
+    let mut file = laid_out(&recorded(&wrong, ComplexAs::Trailing), Order::Blhp);
+    assert_eq!(judged(&right).verdict, Verdict::Pass);
+    let delta = right.tensors.iter().find(|(name, _)| name == "delta").expect("there").1.clone();
+    file.set("delta", delta);
+    let case = judged(&file);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let out = &case.tensors[TensorName::Out];
+    let places = out.wrong[0].places.join(", ");
+    assert!(places.starts_with("item 1, ") && places.contains("head 2, all channels"), "{places}");
+    let worst = out.worst.as_ref().expect("one");
+    let [item, l, head, channel] = worst.index[..] else { panic!("{:?}", worst.index) };
+    assert_eq!(worst.place, format!("item {item}, position {l}, head {head}, channel {channel}"));
+    assert_eq!((item, head), (1, 2));
+    let state = &case.tensors[TensorName::LastState].worst.as_ref().expect("one").index;
+    assert!(matches!(state[..], [1, 2, _, _]), "{state:?}");
+}
+
+/// What does not fit is told its axes, and what would bring them into order.
+#[test]
+fn a_wrong_shape_is_told_what_would_fit() {
+    let (problem, _) = headed(Weights::Real, InputType::F32);
+    let plain = recorded(&problem, ComplexAs::Trailing);
+    let of_heads = laid_out(&plain, Order::Blhp);
+    let turned = laid_out(&plain, Order::Bld);
+    let zeros = |shape: &[usize]| tensor(Dtype::F32, shape, &vec![0.0; shape.iter().product()]);
+    let (bdl, bld, blhp) = (&plain, &turned, &of_heads);
+    for (file, name, shape, says) in table! {
+        (blhp, "delta", vec![2usize, 3, 7], "delta is (b, h, l): transpose it to (b, l, h) by delta.transpose(1, 2).contiguous()"),
+        (blhp, "B", vec![2, 3, 4, 7], "B is (b, g, n, l): transpose it to (b, l, g, n) by B.permute(0, 3, 1, 2).contiguous()"),
+        (blhp, "B", vec![2, 7, 4], "expected (2, 7, groups, 4) (hint: B and C are (b, l, g, n): B.unsqueeze(2) for a single group"),
+        (blhp, "out.zoh", vec![2, 3, 2, 7], "expected (2, 7, 3, 2) (hint: out.zoh is (b, h, p, l): transpose it"),
+        (blhp, "delta", vec![2, 7, 6], "expected (2, 7, 3) (hint: layout `blhp` has u, z, out (b, l, h, p); delta (b, l, h)"),
+        (blhp, "A", vec![6, 3], "expected (heads)"),
+        (blhp, "A", vec![4], "expected (3): u has as many heads"),
+        (blhp, "A", vec![2], "tensor `u` has shape (2, 7, 3, 2), expected (batch, seqlen, heads, p): A has 2 heads (hint: heads and p are swapped"),
+        (blhp, "last_state.zoh", vec![2, 6, 3], "expected (2, 3, 2, 4)"),
+        (blhp, "u", vec![2, 7, 6], "expected (batch, seqlen, heads, p)"),
+        (bdl, "u", vec![2, 7, 6], "state the metadata `layout` = `bld` if u, delta, z and outputs are (b, l, d)"),
+        (bdl, "delta", vec![2, 7, 6], "delta is (b, l, d): transpose it to (b, d, l) by delta.transpose(1, 2).contiguous(); or state the metadata `layout` = `bld`"),
+        (bdl, "delta", vec![2, 4, 7], "expected (2, 6, 7) (hint: layout `bdl` has u, z, out (b, d, l); delta (b, d, l), or (b, k, l) of k shared steps"),
+        (bdl, "B", vec![2, 7, 3, 4], "B is (b, l, g, n): transpose it to (b, g, n, l)"),
+        (bdl, "A", vec![4], "(heads) of what their channels share, with h that divide dim = 6"),
+        (bdl, "D", vec![3], "tensor `D` has shape (3), expected (6)"),
+        (bld, "u", vec![2, 6, 7], "leave out the metadata `layout` if u, delta, z and outputs are (b, d, l)"),
+        (bld, "C", vec![2, 7, 3], "B.unsqueeze(2) for a single group"),
+    } {
+        let mut file = (*file).clone();
+        file.set(name, zeros(shape));
+        let error = refused(&file);
+        assert!(error.contains(says), "{name}: {error}");
+        assert!(!error.contains("lists the shapes"), "{error}");
+    }
+    let mut file = plain;
+    file.metadata.insert("layout".to_owned(), "lbd".to_owned());
+    assert!(refused(&file).contains("metadata `layout` is `lbd`, expected one of bdl, bld, blhp"));
+}
+
+/// Four axes of u are Mamba-2's, whether the metadata say so or not.
+#[test]
+fn four_axes_need_no_statement() {
+    let (problem, _) = headed(Weights::Real, InputType::F32);
+    let mut file = laid_out(&recorded(&problem, ComplexAs::Trailing), Order::Blhp);
+    file.metadata.remove("layout");
+    assert_eq!(judged(&file).verdict, Verdict::Pass);
+}
+
+/// Without heads in u: steps of `P` channels each, and A of heads, in the plain order and in the other one.
+#[test]
+fn channels_share_steps_without_heads() {
+    let (problem, _) = headed(Weights::Real, InputType::F32);
+    let mut plain = recorded(&problem, ComplexAs::Trailing);
+    for name in ["delta", "delta_bias", "A", "D"] {
+        let own = plain.tensors.iter().find(|(other, _)| other == name).expect("there").1.clone();
+        let mut shared = every(&own, usize::from(name == "delta"), P);
+        if name == "A" {
+            shared = every(&shared, 1, SHAPE.dstate);
+            shared.shape.pop();
+        }
+        plain.set(name, shared);
+        assert_eq!(judged(&plain).verdict, Verdict::Pass, "{name} shared");
+    }
+    let mut turned = plain.clone();
+    turned.metadata.insert("layout".to_owned(), "bld".to_owned());
+    for (_, tensor) in turned.tensors.iter_mut() {
+        match tensor.shape.len() {
+            3 if tensor.shape[2] == SHAPE.seqlen => *tensor = permuted(tensor, &[0, 2, 1]),
+            4 => *tensor = permuted(tensor, &[0, 3, 1, 2]),
+            _ => {}
+        }
+    }
+    assert_eq!(judged(&turned).verdict, Verdict::Pass);
+    // Channel c takes step c // P, and no other one.
+    let mut wrong = problem.clone();
+    for rows in wrong.delta.chunks_mut(SHAPE.dim * SHAPE.seqlen) {
+        let steps: Vec<Vec<f32>> =
+            rows.chunks(P * SHAPE.seqlen).map(|of| of[..SHAPE.seqlen].to_vec()).collect();
+        rows.chunks_mut(SHAPE.seqlen)
+            .enumerate()
+            .for_each(|(c, row)| row.copy_from_slice(&steps[c % steps.len()]));
+    }
+    let output = ReferenceBackend.scan(Method::Zoh, &wrong).expect("it runs");
+    plain.set("out.zoh", tensor(Dtype::F32, &[2, 6, 7], &output[TensorName::Out].values));
+    assert_eq!(judged(&plain).verdict, Verdict::Fail);
+}
+
+/// All that heads share.
+fn shared() -> Shared {
+    Shared { delta: Some(P), delta_bias: Some(P), a: Some(P), d: Some(P) }
+}
+
+/// A file of a backward pass whose gradients have these shapes.
+fn with_gradients(problem: &Problem, given: &OutputGradients, gradients: &Gradients<f32>) -> File {
+    let complex = if problem.weights == Weights::Complex { ComplexAs::C64 } else { ComplexAs::Trailing };
+    let mut file = File::of(problem, complex);
+    file.set("dout", tensor(dtype(problem.input), &[SHAPE.batch, SHAPE.dim, SHAPE.seqlen], &given.dout));
+    let states = [SHAPE.batch, SHAPE.dim, SHAPE.dstate];
+    let of_weights = if problem.weights == Weights::Complex { Dtype::C64 } else { Dtype::F32 };
+    file.set("dlast_state", tensor(of_weights, &states, given.dlast_state.as_ref().expect("drawn")));
+    for (name, gradient) in gradients.iter() {
+        let dtype = if gradient.width == 2 { of_weights } else { dtype(gradient.element) };
+        file.set(&format!("{name}.zoh"), tensor(dtype, &gradient.shape, &gradient.values));
+    }
+    file
+}
+
+/// A gradient that heads share is the sum of what it would be by channels, and by states of A: of the truth, whose roundings to f64
+/// add up; and of a pass, which is judged by the bound of that sum, in every layout and beside inputs of every channel's own.
+#[test]
+fn gradients_of_heads_are_sums() {
+    for weights in Weights::ALL {
+        let (mut problem, given) = headed(weights, InputType::F32);
+        let each = solve(&problem, &given, &[Method::Zoh]).expect("certified").remove(0).tensors;
+        problem.conventions.axes.shared = shared();
+        let whole = solve(&problem, &given, &[Method::Zoh]).expect("certified").remove(0).tensors;
+        for name in [Delta, DeltaBias, A, D] {
+            let width = each[name].width;
+            let (row, own) = match name {
+                Delta => (SHAPE.seqlen, SHAPE.seqlen),
+                A => (SHAPE.dstate * width, width),
+                _ => (1, 1),
+            };
+            for (head, got) in whole[name].values.chunks(own).enumerate() {
+                let mut sums = vec![[0.0f64; 2]; own];
+                for (i, value) in each[name].values[head * row * P..(head + 1) * row * P].iter().enumerate() {
+                    let [sum, size] = &mut sums[i % own];
+                    (*sum, *size) = (*sum + value, *size + value.abs());
+                }
+                for (got, [sum, size]) in got.iter().zip(sums) {
+                    assert!(
+                        (got - sum).abs() <= 1e-14 * size,
+                        "{weights} {name} of head {head}: {got}, {sum}"
+                    );
+                }
+            }
+        }
+        let plain = with_gradients(&problem, &given, &rounded(&problem, &given, Method::Zoh));
+        assert_eq!(judged(&plain).verdict, Verdict::Pass, "{weights}");
+        for order in [Order::Bld, Order::Blhp] {
+            // The sum of a head that lacks one of its channels.
+            let file = laid_out(&plain, order);
+            let case = judged(&file);
+            assert_eq!(case.verdict, Verdict::Pass, "{weights} {order}");
+            assert_eq!(case.tensors.iter().count(), 9);
+        }
+    }
+}
+
+/// A pass in f32, summed by heads in f32, is within its bounds; a sum that lacks a channel or a state is not, and its head is named.
+#[test]
+fn a_sum_that_lacks_a_member_fails() {
+    let shape = Shape { batch: 2, dim: 32, dstate: 16, seqlen: 160, groups: 1 };
+    let (b, c) = (Operand::Variable, Operand::Variable);
+    let layout = Layout { shape, b, c, gate: true, extras: true, ..Layout::plain(2, 32, 16, 160) };
+    let mut problem = layout.random(&mut generator("sums of heads"));
+    let per_head = 8;
+    for rows in problem.delta.chunks_mut(per_head * shape.seqlen) {
+        let first = rows[..shape.seqlen].to_vec();
+        rows.chunks_mut(shape.seqlen).for_each(|row| row.copy_from_slice(&first));
+    }
+    let alike = |values: &mut Vec<f32>, count: usize| {
+        values.chunks_mut(count).for_each(|of| of.fill(of[0]));
+    };
+    alike(&mut problem.a, per_head * shape.dstate);
+    problem.d.iter_mut().chain(&mut problem.delta_bias).for_each(|values| alike(values, per_head));
+    let mut draw = Draw::new(1, "sums of heads");
+    let given =
+        OutputGradients { dout: problem.u.iter().map(|_| draw.normal() as f32).collect(), dlast_state: None };
+    let each =
+        CpuBackend::new().gradients(Method::Zoh, &problem, &given).expect("it has one").expect("it runs");
+    let by = Some(per_head);
+    problem.conventions.axes.shared = Shared { delta: by, delta_bias: by, a: by, d: by };
+    let summed = |skips: Option<(GradientName, usize)>| {
+        let mut all = Gradients::default();
+        for (name, tensor) in each.iter() {
+            let blank = problem.gradient(name, Vec::<f32>::new());
+            let mut values = vec![0.0; blank.shape.iter().product()];
+            for (i, &value) in tensor.values.iter().enumerate() {
+                let (d, at) = match name {
+                    Delta => {
+                        let row = i / shape.seqlen;
+                        (row % shape.dim, row / per_head * shape.seqlen + i % shape.seqlen)
+                    }
+                    A => (i / shape.dstate, i / shape.dstate / per_head),
+                    D | DeltaBias => (i, i / per_head),
+                    _ => (i, i),
+                };
+                if skips != Some((name, d)) {
+                    values[at] += value;
+                }
+            }
+            all.insert(name, blank.with(values));
+        }
+        let mut file = File::of(&problem, ComplexAs::Trailing);
+        file.set("dout", tensor(Dtype::F32, &[shape.batch, shape.dim, shape.seqlen], &given.dout));
+        for (name, gradient) in all.iter() {
+            file.set(&format!("{name}.zoh"), tensor(Dtype::F32, &gradient.shape, &gradient.values));
+        }
+        judged(&file)
+    };
+    let right = summed(None);
+    assert_eq!(right.verdict, Verdict::Pass);
+    for name in [Delta, DeltaBias, A, D] {
+        let share = right.tensors[name].worst.as_ref().expect("one").share;
+        println!("{name}: {share}");
+        assert!(share < 0.5, "{name} at {share} of its bound");
+        let case = summed(Some((name, 13)));
+        let tensor = &case.tensors[name];
+        assert_eq!(tensor.verdict, Verdict::Fail, "{name} without a channel");
+        assert!(tensor.wrong[0].places.contains(&"head 1".to_owned()), "{:?}", tensor.wrong[0].places);
+    }
+}
+
+/// As Mamba-2 has it: x in bf16 beside steps in f32, which have limits, and gradients of heads. A head that reads another's Δ fails in
+/// both passes.
+#[test]
+fn heads_have_types_and_limits() {
+    let (mut problem, given) = headed(Weights::Real, InputType::Bf16);
+    (problem.delta_bias, problem.delta_softplus) = (None, false);
+    // In more bits than bf16 has.
+    problem.delta.iter_mut().for_each(|step| *step = step.abs() * 1.001);
+    let mut steps = problem.delta.clone();
+    steps.sort_by(f32::total_cmp);
+    let [low, high] = [1, 3].map(|quarter| steps[quarter * steps.len() / 4]);
+    let limit = StepLimit::new(low.into(), high.into()).expect("two limits");
+    problem.conventions.limit = limit;
+    problem.conventions.types.set(Delta, InputType::F32);
+    problem.conventions.axes.shared = Shared { delta_bias: None, ..shared() };
+    let mut wrong = problem.clone();
+    let (of_another, row) = (2 * P * SHAPE.seqlen, P * SHAPE.seqlen);
+    wrong.delta.copy_within(of_another..of_another + row, 0);
+    for (scanned, verdict) in [(&problem, Verdict::Pass), (&wrong, Verdict::Fail)] {
+        let mut plain = with_gradients(&problem, &given, &rounded(scanned, &given, Method::Zoh));
+        let of_steps = Problem {
+            delta: scanned.delta.iter().map(|step| step.clamp(low, high)).collect(),
+            input: InputType::F32,
+            conventions: Conventions::default(),
+            ..scanned.clone()
+        };
+        let output = ReferenceBackend.scan(Method::Zoh, &of_steps).expect("it runs");
+        let out: Vec<f32> =
+            output[TensorName::Out].values.iter().map(|y| InputType::Bf16.round(*y)).collect();
+        plain.add_output(&problem, "zoh", &out, None, ComplexAs::Trailing);
+        let file = laid_out(&plain, Order::Blhp);
+        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+        let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
+        assert!(checked.note.why.contains("; grad.delta is in f32"), "{}", checked.note.why);
+        let verdicts: Vec<Verdict> = checked.cases.iter().map(|case| case.verdict).collect();
+        assert_eq!(verdicts, [verdict, verdict]);
+        if let Some(worst) = checked.cases[0].worst.as_ref() {
+            assert!(worst.inputs[0].starts_with("clamped delta = "), "{:?}", worst.inputs);
+        }
+    }
+}
+
+/// Shapes that differ from pass to pass are refused: they are compared with each other.
+#[test]
+fn passes_share_alike() {
+    let (mut problem, given) = headed(Weights::Real, InputType::F32);
+    let plain = rounded(&problem, &given, Method::Zoh);
+    let mut file = with_gradients(&problem, &given, &plain);
+    problem.conventions.axes.shared = shared();
+    let of_heads = rounded(&problem, &given, Method::Zoh);
+    file.set("grad.A.foh", tensor(Dtype::F32, &of_heads[A].shape, &of_heads[A].values));
+    let error = refused(&file);
+    assert!(error.contains("the shape of the first grad.A"), "{error}");
+    let mut file = with_gradients(&problem, &given, &plain);
+    file.set("grad.delta.zoh", tensor(Dtype::F32, &[2, 4, 7], &[0.0; 56]));
+    let error = refused(&file);
+    assert!(
+        error.contains(
+            "expected (2, 6, 7) (hint: a gradient has the shape of its input, or of what heads share"
+        ),
+        "{error}"
+    );
+}
+
+/// What NumPy computed with heads, and a backward pass that lacks rows of each chunk: only what sums them up is wrong.
+#[test]
+fn rows_that_a_backward_pass_lacks_show_in_what_heads_sum() {
+    let failing = |name: &str| -> Vec<&str> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded").join(name);
+        let recording = Recording::open(&path).expect("a run");
+        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+        let cases = check("run", "run", &recording, &options, &|| {}).expect("a run").cases;
+        assert_eq!(cases.len(), 2);
+        let tensors = cases.iter().flat_map(|case| case.tensors.iter());
+        tensors.filter(|(_, tensor)| tensor.verdict == Verdict::Fail).map(|(name, _)| name.name()).collect()
+    };
+    assert!(failing("heads.safetensors").is_empty());
+    assert_eq!(failing("heads-lost-rows.safetensors"), ["grad.delta", "grad.A", "grad.delta_bias"]);
+}
