@@ -40,7 +40,7 @@ def with_number(name, number):
         ({"A": INPUTS["A"].astype("f8")}, "expected F32, F16 or BF16", "`A` is of type F64"),
         ({"delta": INPUTS["delta"].astype("c8")}, "expected F32, F16 or BF16", "`delta` is of type C64"),
         ({"out": OUT.astype("f8")}, "expected F32", "`out.zoh` is of type F64"),
-        ({"out": {"zoh": OUT, "foh": OUT.astype("f2")}}, "expected F16", "`out.zoh` is of type F32"),
+        ({"out": {"zoh": OUT, "foh": OUT.astype("f2")}}, "expected F32", "`out.foh` is of type F16"),
         ({"dt_limit": 0.1}, "expected a tuple of two numbers", "dt_limit is 0.1"),
         ({"dt_limit": (0.1, 0.001)}, "expected two numbers with 0 ≤ low ≤ high", "`dt_limit` is `0.1 0.001`"),
         ({"u": INPUTS["u"][0]}, "expected (batch, dim, seqlen)", "`u` has shape (4, 32)"),

@@ -27,7 +27,6 @@ __tracebackhide__ = True
 LAYOUTS = ("bdl", "bld", "blhp", "step")
 #: Those that the reader of runs knows, and is told.
 _STATED = ("bld", "blhp")
-_SEQUENCES = ("u", "delta", "z")
 
 
 class Tensor(NamedTuple):
