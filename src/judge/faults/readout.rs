@@ -5,6 +5,7 @@ use num_complex::Complex64;
 use super::around::{Finish, GateFunction, Gated, Limited, Residual, Stage, limited};
 use super::inputs::Read;
 use super::place::Input;
+use super::scan::is_beyond;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
 use crate::judge::budget;
@@ -19,6 +20,8 @@ pub struct Sums {
     pub backward: Bounded,
     /// Σ |C x| with its errors.
     pub magnitude: f64,
+    /// Whether a state that is read has left the range of f32.
+    pub beyond: bool,
 }
 
 /// What Σ Re C x is multiplied with.
@@ -73,10 +76,11 @@ pub fn gain_and_offset(read: &Read, l: usize) -> Option<(f64, f64)> {
     }
 }
 
-/// The output at a position of the scan, and what a sound f32 kernel with the same fault may be off.
-pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
+/// The output at a position of the scan, what a sound f32 kernel with the same fault may be off, and whether that need be no
+/// number.
+pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64, bool) {
     let Read { variant, problem, .. } = read;
-    let Sums { forward, backward, magnitude } = sums;
+    let Sums { forward, backward, magnitude, beyond } = sums;
     let scale = scale(read);
     let mu = allowance::product(problem.weights);
     let directions = if variant.bidirectional { 2.0 } else { 1.0 };
@@ -141,7 +145,9 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
         value = variant.finish.of(value);
         bound = 1.1 * bound + 2.0 * allowance::GATE * value.abs();
     }
-    stored(read, value, bound)
+    let is_infinite = is_beyond(value.abs(), Format::for_input(problem.input));
+    let (value, bound) = stored(read, value, bound);
+    (value, bound, beyond || is_infinite || is_beyond(magnitude, Format::F32))
 }
 
 /// Rounded to the input type.

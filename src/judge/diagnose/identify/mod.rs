@@ -393,6 +393,21 @@ impl<'a> Search<'a> {
         self.outcome(&of_output.iter().flat_map(beside).collect::<Vec<_>>())
     }
 
+    /// What explains the output but for one of its changes, as where that is about outputs alone.
+    pub fn with_fewer(&self, of_output: &[Explanation]) -> Outcome {
+        let fewer = |one: &Explanation| -> Vec<Candidate> {
+            let but = |left_out: usize| {
+                let mut changes = one.changes.clone();
+                changes.remove(left_out);
+                let variant = self.with(&changes.iter().collect::<Vec<_>>());
+                Candidate { changes, variant }
+            };
+            let all = (0..one.changes.len()).map(but);
+            all.filter(|candidate| !candidate.changes.is_empty()).collect()
+        };
+        self.outcome(&of_output.iter().flat_map(fewer).collect::<Vec<_>>())
+    }
+
     fn out_is_right(&self) -> bool {
         self.order.iter().all(|&row| self.whole(row).first_failure(self.case, &self.base).is_none())
     }
@@ -411,8 +426,8 @@ impl<'a> Search<'a> {
     /// Mistakes of structure that nothing refutes, each alone.
     fn structures(&self) -> Vec<Candidate> {
         let mut all = self.structure();
-        let got = &self.case.got[TensorName::Out].values;
-        all.extend(structure::finishes(got.iter().fold(0.0, |most: f64, got| most.max(got.abs()))));
+        let got = self.case.got[TensorName::Out].values.iter().filter(|got| got.is_finite());
+        all.extend(structure::finishes(got.fold(0.0, |most: f64, got| most.max(got.abs()))));
         let mut held = self.unrefuted_alone(&all);
         // What holds up to some position holds in chunks of so many.
         let whole = self.alone(&structure::exchanged(None)).variant;
