@@ -20,6 +20,7 @@ mod lean;
 mod memory;
 mod on_device;
 mod outputs;
+mod overflow;
 mod runs;
 mod streamed;
 mod structured;
