@@ -44,27 +44,34 @@ pub fn of_case(
     }
     let channel = problem.shape.seqlen.saturating_mul(problem.shape.dstate);
     let count = (CASE / channel.max(1)).clamp(1, judged.len());
-    // Where no cause explains what is no number, channels without such may have one.
-    for is_finite in [false, true] {
+    // What explains the channels that are finite may explain what is no number in others.
+    let mut of_finite: Named<Vec<Diagnosis>> = Named::default();
+    for is_finite in [true, false] {
         let (rows, beyond) = worst_rows((problem, contract), output, truth, count, is_finite);
         // Nothing is to be seen of what fails elsewhere, or by all elements together.
         if beyond == 0 || of_formulas && WIDESPREAD * beyond < judged.len() {
-            return;
+            continue;
         }
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-        let mut diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, (explains, work));
+        let asking = Work::for_names(of_finite.values().flatten().map(|one| one.name.clone()));
+        let asked = if of_finite.is_empty() { work } else { &asking };
+        let found = of_rows((problem, contract), output, truth, &rows, &failing, (explains, asked));
         problem.judged_channels = judged.clone();
-        for one in diagnoses.iter_mut().flat_map(|(_, found)| found).filter(|_| is_finite) {
-            one.name += " + not-a-number";
-            one.what += "; of channels that are finite, as what is no number has another cause";
-        }
         if work.is_cut() {
             return;
         }
-        if is_finite || diagnoses.values().any(|found| !found.is_empty()) {
-            return explained::diagnosed(case, diagnoses);
+        let is_named = found.values().any(|found| !found.is_empty());
+        match is_named {
+            true if is_finite => of_finite = found,
+            true => return explained::diagnosed(case, found),
+            false => {}
         }
     }
+    for one in of_finite.iter_mut().flat_map(|(_, found)| found) {
+        one.name += " + not-a-number";
+        one.what += "; of channels that are finite, as what is no number has another cause";
+    }
+    explained::diagnosed(case, of_finite);
 }
 
 /// An output with the truth of its judged channels, where there is one.
