@@ -107,6 +107,8 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64, bool) {
     }
     let skip = skip(read, l);
     let size = forward.abs() + backward.abs() + skip.abs();
+    // By values alone: a bound may be infinite where nothing is.
+    let beyond = beyond || is_beyond(size, Format::F32);
     bound += 2.0 * SUM * (size + bound);
     let mut value = forward + backward + skip;
     if !read.z.is_empty() && variant.gate != GateFunction::One {
@@ -147,7 +149,7 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64, bool) {
     }
     let is_infinite = is_beyond(value.abs(), Format::for_input(problem.input));
     let (value, bound) = stored(read, value, bound);
-    (value, bound, beyond || is_infinite || is_beyond(magnitude, Format::F32))
+    (value, bound, beyond || is_infinite)
 }
 
 /// Rounded to the input type.
