@@ -169,6 +169,8 @@ struct Fit {
     /// Whether the model's bounds are narrower than the error in a few at least of the elements that are beyond the specified
     /// method's: a model whose states explode at once allows anything.
     tells: bool,
+    /// Whether no number says so, but channels that leave the range at its positions: a place that was found proves nothing by that.
+    by_place: bool,
 }
 
 impl Fit {
@@ -570,7 +572,8 @@ impl FitSums {
     }
 
     fn fit(&self) -> Fit {
-        let tells = self.told + self.agreeing >= FEWEST_TOLD.min(self.wrong + self.lost);
+        let fewest = FEWEST_TOLD.min(self.wrong + self.lost);
+        let (tells, by_place) = (self.told + self.agreeing >= fewest, self.told < fewest);
         let residual = match (self.lost, self.told) {
             (1.., _) if !tells => f64::INFINITY,
             // All of the error that the model says something of.
@@ -578,7 +581,7 @@ impl FitSums {
             _ => (self.model / self.specified).sqrt(),
         };
         let residual = if residual.is_nan() { f64::INFINITY } else { residual };
-        Fit { share: self.share, residual, tells }
+        Fit { share: self.share, residual, tells, by_place }
     }
 }
 

@@ -46,6 +46,7 @@ use super::{Alternative, Case, Fit, fit};
 use crate::formula::Form;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
+use crate::judge::faults::only::Only;
 use crate::judge::faults::variant::{Tail, Variant};
 use crate::parallel;
 use crate::problem::Problem;
@@ -298,7 +299,9 @@ impl<'a> Search<'a> {
 
     fn confirmed(&self, candidate: &Candidate) -> Option<Explanation> {
         let fit = self.fit(&candidate.variant, true);
-        (fit.explains() && fit.tells).then(|| Explanation { changes: candidate.changes.clone(), fit })
+        let is_found_place = candidate.variant.only != Only::Everywhere;
+        let tells = fit.tells && !(is_found_place && fit.by_place);
+        (fit.explains() && tells).then(|| Explanation { changes: candidate.changes.clone(), fit })
     }
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
