@@ -39,21 +39,39 @@ pub fn of_case(
     let judged = problem.judged_channels.clone();
     let mut failing = explained::failing_outputs(case);
     failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
-    if judged.is_empty() || !case.reason.is_empty() || failing.is_empty() || work.is_over() {
+    if judged.is_empty() || failing.is_empty() || work.is_over() {
         return;
     }
     let channel = problem.shape.seqlen.saturating_mul(problem.shape.dstate);
     let count = (CASE / channel.max(1)).clamp(1, judged.len());
-    let (rows, beyond) = worst_rows((problem, contract), output, truth, count);
-    if of_formulas && WIDESPREAD * beyond < judged.len() {
-        return;
+    // What explains the channels that are finite may explain what is no number in others.
+    let mut of_finite: Named<Vec<Diagnosis>> = Named::default();
+    for is_finite in [true, false] {
+        let (rows, beyond) = worst_rows((problem, contract), output, truth, count, is_finite);
+        // Nothing is to be seen of what fails elsewhere, or by all elements together.
+        if beyond == 0 || of_formulas && WIDESPREAD * beyond < judged.len() {
+            continue;
+        }
+        problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
+        let asking = Work::for_names(of_finite.values().flatten().map(|one| one.name.clone()));
+        let asked = if of_finite.is_empty() { work } else { &asking };
+        let found = of_rows((problem, contract), output, truth, &rows, &failing, (explains, asked));
+        problem.judged_channels = judged.clone();
+        if work.is_cut() {
+            return;
+        }
+        let is_named = found.values().any(|found| !found.is_empty());
+        match is_named {
+            true if is_finite => of_finite = found,
+            true => return explained::diagnosed(case, found),
+            false => {}
+        }
     }
-    problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-    let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, (explains, work));
-    problem.judged_channels = judged;
-    if !work.is_cut() {
-        explained::diagnosed(case, diagnoses);
+    for one in of_finite.iter_mut().flat_map(|(_, found)| found) {
+        one.name += " + not-a-number";
+        one.what += "; of channels that are finite, as what is no number has another cause";
     }
+    explained::diagnosed(case, of_finite);
 }
 
 /// An output with the truth of its judged channels, where there is one.
@@ -90,29 +108,41 @@ impl Rounded for Solved<'_> {
 }
 
 /// The judged channels with the largest errors in units of their bounds, in their own order; and how many have any beyond its
-/// bound.
+/// bound. What is no number says less than what is: of channels that have such, finite errors count, and a third of the chosen
+/// ones are others; or all of them, and none where all are finite, with `is_finite`.
 fn worst_rows(
     (problem, contract): (&Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth<Form>,
     count: usize,
+    is_finite: bool,
 ) -> (Vec<usize>, usize) {
     let budget = budget::scan(truth.method, problem, contract);
     let mut worst = vec![0.0f64; problem.judged_channels.len()];
+    let mut has_lost = vec![false; worst.len()];
     let got = problem.judged(&output.tensors);
     for (name, got, want) in got.zip(&truth.tensors) {
         let (bounds, row_len) = (&budget.tensors[name].bound, got.values.len() / worst.len());
         for (i, (&got, exact)) in got.values.iter().zip(&want.values).enumerate() {
             let share = (got - exact).abs() / bounds[i / want.width];
-            let row = &mut worst[i / row_len];
-            *row = row.max(if got.is_nan() { f64::INFINITY } else { share });
+            let row = i / row_len;
+            has_lost[row] |= !got.is_finite();
+            worst[row] = worst[row].max(if got.is_finite() { share } else { 0.0 });
         }
     }
     let mut rows: Vec<usize> = (0..worst.len()).collect();
+    if is_finite {
+        let any = has_lost.contains(&true);
+        rows.retain(|&row| any && !has_lost[row]);
+    }
+    let beyond = rows.iter().filter(|&&row| has_lost[row] || worst[row] > 1.0).count();
     rows.sort_by(|&a, &b| worst[b].total_cmp(&worst[a]));
+    let (mut rows, others): (Vec<usize>, Vec<usize>) = rows.into_iter().partition(|&row| has_lost[row]);
+    rows.truncate(count - others.len().min(count / 3));
+    rows.extend(others);
     rows.truncate(count);
     rows.sort_unstable();
-    (rows, worst.iter().filter(|&&share| share > 1.0).count())
+    (rows, beyond)
 }
 
 /// The diagnosis on `problem`, whose judged channels are those rows of the truth.

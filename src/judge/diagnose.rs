@@ -17,7 +17,10 @@
 //! named from [`NEARLY_ROUNDED`] on: a recorded state that lies next to a rounding boundary goes the other way
 //! than the model's, and that error has the size of the roundings themselves.
 //!
-//! Where the recorded value is infinite or NaN, a model whose states leave the range of f32 in that channel agrees.
+//! Where the recorded value is infinite or NaN, a model agrees that is beyond the range of f32 there
+//! ([`Row::beyond`](super::faults::scan::Row::beyond)); before that, and in channels that stay within the range, values have to
+//! be finite and fit. What is no number proves nothing by itself: at least [`FEWEST_TOLD`] finite wrong elements, or channels that
+//! leave the range at exactly the model's position, have to say the same.
 //!
 //! Of a recording, what no model explains is identified: [`Effort::RECORDED`] at once and [`identify`](fn@identify) in a second
 //! or more find what differs and the numbers in it, and accept it by the same rule.
@@ -84,10 +87,10 @@ impl Case<'_> {
             let unknown = |name| {
                 let (rest, width, _) = outline.layout(name);
                 let len = rest.iter().product::<usize>();
-                (name, Row { values: vec![f64::NAN; len * width], bound: vec![f64::NAN; len] })
+                (name, Row::unknown(len, width))
             };
             let tensors = self.want.iter().map(|(name, _)| unknown(name)).collect();
-            return Channel { tensors, overflows: false };
+            return Channel { tensors };
         }
         self.work.add(self.problem.shape.seqlen * self.problem.shape.dstate);
         scan::channel(variant, self.problem, channel)
@@ -96,7 +99,7 @@ impl Case<'_> {
     /// Its first outputs ([`scan::beginning`]).
     fn beginning(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Row> {
         if self.work.is_over() {
-            return Some(Row { values: vec![f64::NAN; len], bound: vec![f64::NAN; len] });
+            return Some(Row::unknown(len, 1));
         }
         self.work.add(len * self.problem.shape.dstate);
         scan::beginning(variant, self.problem, channel, len)
@@ -166,6 +169,8 @@ struct Fit {
     /// Whether the model's bounds are narrower than the error in a few at least of the elements that are beyond the specified
     /// method's: a model whose states explode at once allows anything.
     tells: bool,
+    /// Whether no number says so, but channels that leave the range at its positions: a place that was found proves nothing by that.
+    by_place: bool,
 }
 
 impl Fit {
@@ -273,9 +278,9 @@ pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     }
     // What the output refutes, it refutes alone.
     let is_done = |name| all.len() == 1 || name == TensorName::Out && matches!(of_all, Outcome::Refuted);
-    let mut each = Vec::new();
+    let (mut each, mut of_output) = (Vec::new(), Vec::new());
     for &name in failing {
-        let alone =
+        let mut alone =
             if is_done(name) { Outcome::Nothing } else { search(&[name], &|search| search.thorough()) };
         if let (TensorName::Out, Outcome::Explained(found)) = (name, &alone)
             && failing.contains(&TensorName::LastState)
@@ -284,6 +289,10 @@ pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
             if !beside.is_empty() {
                 return failing.iter().map(|&name| (name, beside.clone())).collect();
             }
+            of_output.clone_from(found);
+        }
+        if name == TensorName::LastState && diagnoses(&alone).is_empty() {
+            alone = search(&[name], &|search| search.with_fewer(&of_output));
         }
         each.push((name, diagnoses(&alone)));
     }
@@ -490,15 +499,15 @@ fn refuted_at_once(case: &Case, tensors: &[TensorName], order: &[usize], variant
     let channel = case.problem.judged_channels[row];
     let Some(modelled) = case.beginning(variant, channel, FIRST) else { return false };
     let got = &case.got[TensorName::Out].values[row * seqlen..];
-    got.iter().zip(modelled.values.iter().zip(&modelled.bound)).any(|(&got, (&value, &bound))| {
-        let mut sums = FitSums::default();
-        sums.add(got, (value, bound), (value, bound), false);
-        got.is_finite() && sums.share > 1.0
+    got.iter().zip(&modelled.beyond).enumerate().any(|(l, (&got, &beyond))| {
+        let (mut sums, of_model) = (FitSums::default(), (modelled.values[l], modelled.bound[l]));
+        sums.add(got, of_model, of_model, beyond);
+        sums.share > 1.0
     })
 }
 
-/// Judged channels, the one with the largest error of these tensors in units of its bound first: most models fail there at
-/// once.
+/// Judged channels, the one with the largest finite error of these tensors in units of its bound first, as most models fail there
+/// at once; then those that fail by what is no number alone.
 fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
     let rows = case.problem.judged_channels.len();
     let mut errors = vec![0.0f64; rows];
@@ -508,7 +517,7 @@ fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
         for (i, (got, exact)) in got.values.iter().zip(&want.values).enumerate() {
             let error = (got - exact).abs() / bounds[i / want.width];
             let worst = &mut errors[i / row_len];
-            *worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
+            *worst = worst.max(if error.is_finite() { error } else { 1.0 });
         }
     }
     let mut order: Vec<usize> = (0..rows).collect();
@@ -525,6 +534,11 @@ struct FitSums {
     /// Elements that are beyond the specified method's bound, and those of them of which the model's says something.
     wrong: usize,
     told: usize,
+    /// Elements that are no numbers, where the model leaves the range, and how far that is off the specified method.
+    lost: usize,
+    lost_of: f64,
+    /// Channels whose outputs are no numbers exactly where the model leaves the range, and not from the first one on.
+    agreeing: usize,
 }
 
 impl FitSums {
@@ -533,15 +547,15 @@ impl FitSums {
         got: f64,
         (model, model_bound): (f64, f64),
         (want, want_bound): (f64, f64),
-        overflows: bool,
+        beyond: bool,
     ) {
-        let (error, specified) = match (got.is_finite(), overflows) {
-            (true, _) => (got - model, got - want),
-            // As the model has it. Beside the specified method, all of the value is lost.
-            (false, true) => (0.0, want),
-            (false, false) => (f64::INFINITY, f64::INFINITY),
-        };
-        self.add_errors(error.abs(), model_bound, specified.abs(), want_bound);
+        if beyond && !got.is_finite() {
+            self.lost += usize::from(want.abs() > want_bound);
+            self.lost_of += (want / want_bound).powi(2);
+            return;
+        }
+        let off = |value: f64| if got.is_finite() { (got - value).abs() } else { f64::INFINITY };
+        self.add_errors(off(model), model_bound, off(want), want_bound);
     }
 
     /// Adds the distances from the model and from the specified method, each with its bound.
@@ -558,9 +572,16 @@ impl FitSums {
     }
 
     fn fit(&self) -> Fit {
-        let residual = (self.model / self.specified).sqrt();
+        let fewest = FEWEST_TOLD.min(self.wrong + self.lost);
+        let (tells, by_place) = (self.told + self.agreeing >= fewest, self.told < fewest);
+        let residual = match (self.lost, self.told) {
+            (1.., _) if !tells => f64::INFINITY,
+            // All of the error that the model says something of.
+            (1.., 0) if self.share <= 1.0 => (self.model / (self.specified + self.lost_of)).sqrt(),
+            _ => (self.model / self.specified).sqrt(),
+        };
         let residual = if residual.is_nan() { f64::INFINITY } else { residual };
-        Fit { share: self.share, residual, tells: self.told >= FEWEST_TOLD.min(self.wrong) }
+        Fit { share: self.share, residual, tells, by_place }
     }
 }
 
@@ -577,11 +598,18 @@ fn fit<'a>(
         let model = model(row);
         for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
             let (modelled, bounds) = (&model.tensors[name], &case.budget.tensors[name].bound);
+            if name == TensorName::Out && modelled.beyond.contains(&true) && modelled.beyond.contains(&false)
+            {
+                let own = got.values[row * modelled.beyond.len()..].iter();
+                let agrees = own.zip(&modelled.beyond).all(|(got, beyond)| got.is_finite() != *beyond);
+                sums.agreeing += usize::from(agrees);
+            }
             for (i, &value) in modelled.values.iter().enumerate() {
                 let (at, element) = (row * modelled.values.len() + i, i / want.width);
                 let bound = bounds[row * modelled.bound.len() + element];
                 let specified = (want.values[at], bound);
-                sums.add(got.values[at], (value, modelled.bound[element]), specified, model.overflows);
+                let beyond = modelled.beyond[element];
+                sums.add(got.values[at], (value, modelled.bound[element]), specified, beyond);
             }
         }
         if hasty && sums.share > 1.0 {

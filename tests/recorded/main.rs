@@ -24,6 +24,7 @@ mod memory;
 mod native;
 mod on_device;
 mod outputs;
+mod overflow;
 mod runs;
 mod streamed;
 mod structured;

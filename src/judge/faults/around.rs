@@ -19,6 +19,8 @@ pub enum Activation {
         beta: f64,
         above: f64,
     },
+    /// log(1 + eˣ) as it is written, which is infinite where eˣ is.
+    Naive,
     None,
     Exp,
     Relu,
@@ -45,6 +47,8 @@ impl Activation {
                 let conditioning = if value != 0.0 { x * sigmoid(beta * x) / value } else { x };
                 (value, conditioning.abs())
             }
+            Activation::Naive if x > f64::from(f32::MAX).ln() => (f64::INFINITY, 1.0),
+            Activation::Naive => Activation::SOFTPLUS.of(x),
             Activation::Exp => (x.exp(), x.abs()),
             Activation::Relu => (x.max(0.0), 1.0),
             Activation::Sigmoid => (sigmoid(x), x.abs()),

@@ -262,7 +262,9 @@ impl<'a> Read<'a> {
         };
         if !is_identity {
             let (value, conditioning) = activation.of(x);
-            (x, error) = (value, conditioning * error + allowance::SOFTPLUS);
+            // As `softplus=naive` allows it.
+            let of_sum = if activation == Activation::Naive { 2.0 * U / value } else { 0.0 };
+            (x, error) = (value, conditioning * error + allowance::SOFTPLUS + of_sum);
         }
         if step.again {
             let (value, conditioning) = Activation::SOFTPLUS.of(x);

@@ -1,9 +1,8 @@
 //! A last state whose numbers have been written to, or are read from, other places than their own.
 
-use super::scan::{Row, VariantScan};
+use super::scan::{Last, Row, VariantScan};
 use super::variant::{LastState, Variant};
 use crate::problem::Problem;
-use crate::promise::allowance::HALF_SUBNORMAL;
 
 /// A last state whose numbers are those of other places.
 pub fn row(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Row {
@@ -27,14 +26,14 @@ pub fn row(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> 
     let mut row = Row::default();
     for n in 0..shape.dstate {
         let Some((batch, d, n)) = from(n) else {
-            row.values.extend(vec![0.0; width]);
-            row.bound.push(HALF_SUBNORMAL);
+            row.push(Last::default(), problem);
             continue;
         };
         // What is not held cannot be computed.
         if problem.row_if_held(batch, d).is_none() {
             row.values.extend(vec![f64::NAN; width]);
             row.bound.push(0.0);
+            row.beyond.push(false);
             continue;
         }
         let known = scans.iter().position(|scan| scan.channel == (batch, d)).unwrap_or_else(|| {
@@ -42,9 +41,7 @@ pub fn row(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> 
             scans.len() - 1
         });
         let maps = scans[known].maps(n, shape.seqlen);
-        let last = scans[known].state_after(n, &maps).state;
-        row.values.extend(&[last.value.re, last.value.im][..width]);
-        row.bound.push(last.error + HALF_SUBNORMAL);
+        row.push(scans[known].state_after(n, &maps), problem);
     }
     row
 }

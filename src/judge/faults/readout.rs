@@ -5,6 +5,7 @@ use num_complex::Complex64;
 use super::around::{Finish, GateFunction, Gated, Limited, Residual, Stage, limited};
 use super::inputs::Read;
 use super::place::Input;
+use super::scan::is_beyond;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
 use crate::judge::budget;
@@ -20,6 +21,8 @@ pub struct Sums {
     pub backward: Bounded,
     /// Σ |C x| with its errors.
     pub magnitude: f64,
+    /// Whether a state that is read has left the range of f32.
+    pub beyond: bool,
 }
 
 /// What Σ Re C x is multiplied with.
@@ -74,10 +77,11 @@ pub fn gain_and_offset(read: &Read, l: usize) -> Option<(f64, f64)> {
     }
 }
 
-/// The output at a position of the scan, and what a sound f32 kernel with the same fault may be off.
-pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
+/// The output at a position of the scan, what a sound f32 kernel with the same fault may be off, and whether that need be no
+/// number.
+pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64, bool) {
     let Read { variant, problem, .. } = read;
-    let Sums { forward, backward, magnitude } = sums;
+    let Sums { forward, backward, magnitude, beyond } = sums;
     let scale = scale(read);
     let mu = allowance::product(problem.weights);
     let directions = if variant.bidirectional { 2.0 } else { 1.0 };
@@ -104,6 +108,8 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
     }
     let skip = skip(read, l);
     let size = forward.abs() + backward.abs() + skip.abs();
+    // By values alone: a bound may be infinite where nothing is.
+    let beyond = beyond || is_beyond(size, Format::F32);
     bound += 2.0 * SUM * (size + bound);
     let mut value = forward + backward + skip;
     if !read.z.is_empty() && variant.gate != GateFunction::One {
@@ -142,7 +148,9 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
         value = variant.finish.of(value);
         bound = 1.1 * bound + 2.0 * allowance::GATE * value.abs();
     }
-    stored(read, value, bound)
+    let is_infinite = is_beyond(value.abs(), Format::for_input(problem.input));
+    let (value, bound) = stored(read, value, bound);
+    (value, bound, beyond || is_infinite)
 }
 
 /// Rounded to the type of out.

@@ -22,6 +22,7 @@ use super::step::{self, Bounded, Coefficients, modulus};
 use super::variant::{BUse, Directions, LastState, Readout, Reversed, Tail, Variant};
 use crate::formula::Function;
 use crate::judge::budget::{self, complex_at};
+use crate::judge::ulp::Format;
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
 use crate::promise::allowance::{self, HALF_SUBNORMAL, SUM};
@@ -34,15 +35,37 @@ pub struct Row {
     pub values: Vec<f64>,
     /// One for each element.
     pub bound: Vec<f64>,
+    /// Whether an element follows from anything beyond the range of f32, or of the type that it is stored in: what a kernel
+    /// returns there depends on how it associates the scan, and need be no number.
+    pub beyond: Vec<bool>,
+}
+
+impl Row {
+    /// Elements of which nothing is known.
+    pub fn unknown(len: usize, width: usize) -> Self {
+        let none = vec![f64::NAN; len];
+        Row { values: none.repeat(width), bound: none, beyond: vec![false; len] }
+    }
+
+    pub(super) fn push(&mut self, last: Last, problem: &Problem) {
+        let Last { state: Bounded { value, error }, beyond } = last;
+        self.values.extend(&[value.re, value.im][..problem.weights.width()]);
+        let size = value.re.abs().max(value.im.abs()) + error;
+        let store = budget::store_error(problem, TensorName::LastState, size);
+        self.bound.push(error + HALF_SUBNORMAL + store);
+        self.beyond.push(beyond || is_beyond(modulus(value), Format::F32));
+    }
+}
+
+/// Whether a number of this modulus is infinite in a format; what is no number is.
+pub(super) fn is_beyond(size: f64, format: Format) -> bool {
+    size.is_nan() || size >= format.overflow_threshold()
 }
 
 /// What a variant computes for one channel.
 #[derive(Clone, Debug)]
 pub struct Channel {
     pub tensors: Named<Row>,
-    /// Whether some state leaves the range of f32: what a kernel returns from there on depends on how it
-    /// associates the scan.
-    pub overflows: bool,
 }
 
 /// Runs `variant` over one channel of the problem.
@@ -60,7 +83,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     let elsewhere = right.as_ref().map(|right| VariantScan::new(right, problem, channel, seqlen));
     let run = VariantScan::new(of_forward, problem, channel, seqlen).beside(elsewhere.as_ref());
     let mut sums = vec![Sums::default(); seqlen];
-    let (mut last_state, mut overflows) = (Row::default(), false);
+    let mut last_state = Row::default();
     let flips = variant.bidirectional && variant.flips != Flips::RIGHT;
     let reversed = match (flips, in_one_scan) {
         (true, _) => Some(VariantScan::of_reversed(variant, problem, channel)),
@@ -71,7 +94,6 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     for n in 0..problem.shape.dstate {
         let maps = run.maps(n, seqlen);
         let mut last = run.add_states(n, &maps, false, &mut sums);
-        overflows |= last.overflows;
         let backward: Option<Last> = variant.bidirectional.then(|| match &reversed {
             Some(run) => {
                 let maps = run.maps(n, seqlen);
@@ -79,7 +101,6 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
             }
             None => run.add_states(n, &maps, true, &mut sums),
         });
-        overflows |= backward.as_ref().is_some_and(|backward| backward.overflows);
         match variant.last_state {
             LastState::Right | LastState::Moved(_) | LastState::Transposed => {}
             LastState::WithoutB => last = run.state_of_u(n),
@@ -101,12 +122,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
                 last.state = state.times(maps[seqlen - 1].a).at;
             }
         }
-        overflows |= last.overflows;
-        let last = last.state;
-        last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
-        let size = last.value.re.abs().max(last.value.im.abs()) + last.error;
-        let store = budget::store_error(problem, TensorName::LastState, size);
-        last_state.bound.push(last.error + HALF_SUBNORMAL + store);
+        last_state.push(last, problem);
     }
     if matches!(variant.last_state, LastState::Moved(_) | LastState::Transposed) {
         last_state = moved::row(variant, problem, channel);
@@ -115,16 +131,17 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         let at = if variant.flips.back { l } else { seqlen - 1 - l };
         sums[at].backward = of_reversed.backward;
         sums[at].magnitude += of_reversed.magnitude;
+        sums[at].beyond |= of_reversed.beyond;
     }
-    let mut out = Row { values: vec![0.0; seqlen], bound: vec![0.0; seqlen] };
+    let mut out = Row::unknown(seqlen, 1);
     // Skip and gate come after both scans.
     let around = reversed.as_ref().filter(|_| in_one_scan == Some(false)).unwrap_or(&run);
     for l in 0..seqlen {
         let at = around.read.in_memory(l);
-        (out.values[at], out.bound[at]) = around.output(l, &sums);
+        (out.values[at], out.bound[at], out.beyond[at]) = around.output(l, &sums);
     }
     let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
-    Channel { tensors, overflows }
+    Channel { tensors }
 }
 
 /// What holds elsewhere, of a scan that holds somewhere only.
@@ -157,8 +174,9 @@ pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), 
         let maps = run.maps(n, len);
         run.add_states(n, &maps, false, &mut sums);
     }
-    let (values, bound) = (0..len).map(|l| run.output(l, &sums)).unzip();
-    Some(Row { values, bound })
+    let mut row = Row::unknown(len, 1);
+    (0..len).for_each(|l| (row.values[l], row.bound[l], row.beyond[l]) = run.output(l, &sums));
+    Some(row)
 }
 
 /// The outputs at the first `len` positions of a variant whose B̄ is each of these terms alone, as [`beginning`] has them: all
@@ -194,9 +212,11 @@ pub fn of_terms(
     Some(sums.iter().map(outputs).collect())
 }
 
+#[derive(Default)]
 pub(super) struct Last {
     pub state: Bounded,
-    overflows: bool,
+    /// Whether the scan has left the range of f32.
+    beyond: bool,
 }
 
 pub(super) struct VariantScan<'a> {
@@ -363,7 +383,7 @@ impl<'a> VariantScan<'a> {
         let mut x = self.initial(n, reverse);
         // What products of Ā that have underflowed on their own may multiply.
         let mut largest = x.size.max(1.0);
-        let mut overflows = false;
+        let mut beyond = false;
         let mut late: Vec<State> = Vec::new();
         let mut carried = Carried::new(x, variant.chunks);
         let one = Bounded { value: Complex64::ONE, error: 0.0 };
@@ -449,7 +469,8 @@ impl<'a> VariantScan<'a> {
                 + underflow;
             x.size = a_abs * x.size + modulus(b.value);
             largest = largest.max(x.size + x.at.error);
-            overflows |= x.size > f64::from(f32::MAX);
+            let was_beyond = beyond;
+            beyond |= is_beyond(x.size, Format::F32) || is_beyond(a_abs, Format::F32);
             let sum = match multiplied {
                 Product::Right => a.value * x.at.value + b.value,
                 _ => multiplied.plus((a.value, x.at.value), b.value),
@@ -494,19 +515,21 @@ impl<'a> VariantScan<'a> {
             y.error += modulus(c) * read.at.error;
             let products = if problem.reads_with_b() { 2.0 } else { 1.0 };
             sums[l].magnitude += products * modulus(c) * (modulus(read.at.value) + read.at.error);
+            sums[l].beyond |= if behind > 0 { was_beyond } else { beyond };
         }
-        Last { state: carried.last(x).at, overflows }
+        Last { state: carried.last(x).at, beyond }
     }
 
-    fn output(&self, l: usize, sums: &[Sums]) -> (f64, f64) {
+    /// An output, its bound, and whether it is [`Row::beyond`].
+    fn output(&self, l: usize, sums: &[Sums]) -> (f64, f64, bool) {
         if let Some(elsewhere) = self.elsewhere.filter(|_| !self.variant.only.has_output(l)) {
             return elsewhere.output(l, sums);
         }
         if self.ignored(l) {
-            return (0.0, HALF_SUBNORMAL);
+            return (0.0, HALF_SUBNORMAL, false);
         }
         let of = match self.variant.delay {
-            Delay::Output(by) if l < by => return (0.0, HALF_SUBNORMAL),
+            Delay::Output(by) if l < by => return (0.0, HALF_SUBNORMAL, false),
             Delay::Output(by) => return readout::output(&self.read, l - by, sums[l - by]),
             Delay::Readout(by) => {
                 let from = usize::try_from(l as isize - by).ok();

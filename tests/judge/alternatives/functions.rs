@@ -63,6 +63,9 @@ pub fn activation(activation: Activation, stated: bool, x: f64) -> f64 {
         Activation::Stated | Activation::None => x,
         Activation::Softplus { above, .. } if x > above => x,
         Activation::Softplus { beta, .. } => softplus(beta * x) / beta,
+        // As f32 has it: e^x is infinite above 88.7.
+        Activation::Naive if x.exp() > f64::from(f32::MAX) => f64::INFINITY,
+        Activation::Naive => softplus(x),
         Activation::Exp => x.exp(),
         Activation::Relu => x.max(0.0),
         Activation::Sigmoid => sigmoid(x),

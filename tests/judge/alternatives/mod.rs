@@ -94,7 +94,8 @@ impl Figures {
     fn add(&mut self, variant: &Variant, problem: &Problem) {
         for &at in &problem.judged_channels {
             let channel = scan::channel(variant, problem, at);
-            self.overflows += usize::from(channel.overflows);
+            let beyond = channel.tensors.values().any(|row| row.beyond.contains(&true));
+            self.overflows += usize::from(beyond);
             for (i, name) in TensorName::ALL.into_iter().enumerate() {
                 channel.tensors[name].values.iter().for_each(|value| self.values[i].add(*value));
                 channel.tensors[name].bound.iter().for_each(|bound| self.bounds[i].add_size(*bound));

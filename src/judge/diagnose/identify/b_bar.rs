@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::changes::{Change, Part};
-use super::looks::Look;
+use super::looks::{self, Look};
 use super::{Candidate, Search, numbers};
 use crate::formula::{Formula, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
@@ -103,18 +103,14 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
         return Vec::new();
     }
     let Readouts { looks, dictionary, columns } = readouts;
-    let outputs = |variant: &Variant| -> Vec<(f64, f64)> {
-        let rows = looks.iter().map(|look| look.outputs(case, variant));
-        rows.flat_map(|row| row.values.into_iter().zip(row.bound)).collect()
-    };
-    let got: Vec<f64> = looks.iter().flat_map(|look| look.got(case)).copied().collect();
-    if start.variant.gate == GateFunction::OfOutput || got.iter().any(|got| !got.is_finite()) {
+    if start.variant.gate == GateFunction::OfOutput {
         return Vec::new();
     }
     // With no B̄ all that is left is the skip, and what an initial state leaves.
     let only = |terms: &[FoundTerm]| start.variant.of_terms(terms);
-    let without = outputs(&only(&[]));
-    let bounds: Vec<f64> = outputs(&start.variant).iter().map(|(_, bound)| *bound).collect();
+    let without = looks::weighed(case, looks, &only(&[]));
+    let bounds: Vec<f64> =
+        looks::weighed(case, looks, &start.variant).iter().map(|(_, (_, bound))| *bound).collect();
     let around = looks.iter().flat_map(|look| look.around(case, &start.variant));
     let gates: Vec<f64> =
         around.map(|at| at.z.map_or(1.0, |z| start.variant.gate.of(z, at.u, 0.0))).collect();
@@ -122,14 +118,14 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
         let elements = readout.iter().zip(&gates).zip(&bounds);
         elements.map(|((readout, gate), bound)| readout * gate / bound).collect()
     };
-    let left = got.iter().zip(&without).zip(&bounds).map(|((got, without), bound)| (got - without.0) / bound);
+    let left = without.iter().zip(&bounds).map(|((got, (without, _)), bound)| (got - without) / bound);
     let fitting = Fitting::new(&columns.iter().map(gated).collect::<Vec<_>>(), &left.collect::<Vec<f64>>());
     if fitting.left_by_all() > TOO_MUCH {
         return Vec::new();
     }
     let mut found: Vec<(usize, u64, Vec<FoundTerm>)> = Vec::new();
     for set in fitting.sets(dictionary) {
-        case.work.add(set.len() * got.len());
+        case.work.add(set.len() * bounds.len());
         let Some(coefficients) = fitting.solve(&set) else { continue };
         let known: Option<Vec<Fraction>> = coefficients.iter().map(|c| recognized(*c)).collect();
         let Some(known) = known else { continue };

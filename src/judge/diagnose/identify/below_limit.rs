@@ -5,7 +5,7 @@
 use super::b_bar::{Fitting, recognized, sum};
 use super::changes::{Change, Part};
 use super::guards::{guarded, limits};
-use super::looks::Look;
+use super::looks::{self, Look};
 use super::{Candidate, Search};
 use crate::formula::{Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, Guarded, TERMS};
@@ -34,19 +34,14 @@ pub fn find(search: &Search) -> Option<Candidate> {
     let len = shape.seqlen.min((ELEMENTS / shape.dstate.max(1)).max(super::BEYOND));
     let looks: Vec<Look> =
         search.order.iter().take(CHANNELS).map(|&row| Look { len, ..search.whole(row) }).collect();
-    let got: Vec<f64> = looks.iter().flat_map(|look| look.got(case)).copied().collect();
     let own = case.form.formula();
     let is_series = |term: &Term| matches!(term.of, Function::Phi(1..) | Function::Resolvent(_));
     let terms: Vec<Term> = own.now().to_vec();
     // Those of a neighbouring position have no place in what is found.
-    if got.iter().any(|got| !got.is_finite()) || own.b_bar.iter().skip(1).any(|terms| !terms.is_empty()) {
+    if own.b_bar.iter().skip(1).any(|terms| !terms.is_empty()) {
         return None;
     }
-    let outputs = |variant: &Variant| -> Vec<(f64, f64)> {
-        let rows = looks.iter().map(|look| look.outputs(case, variant));
-        rows.flat_map(|row| row.values.into_iter().zip(row.bound)).collect()
-    };
-    let bounds: Vec<f64> = outputs(&search.base).into_iter().map(|(_, bound)| bound).collect();
+    let of_base = looks::weighed(case, &looks, &search.base);
     let fitted = |&(at, limit, guarded): &Place| -> Option<Candidate> {
         let others: Vec<FoundTerm> =
             terms.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, term)| found(*term)).collect();
@@ -58,15 +53,16 @@ pub fn find(search: &Search) -> Option<Candidate> {
         let power = |k: usize, factor: Fraction| {
             found(Term { factor, delta: terms[at].delta, of: Function::Power(k) })
         };
-        let without = outputs(&variant(&[]));
-        let scaled = |values: Vec<(f64, f64)>| -> Vec<f64> {
-            let elements = values.iter().zip(&without).zip(&bounds);
-            elements.map(|((value, without), bound)| (value.0 - without.0) / bound).collect()
+        let without = looks::weighed(case, &looks, &variant(&[]));
+        let scaled = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+            let elements = values.zip(&without).zip(&of_base);
+            elements.map(|((value, (_, without)), (_, (_, bound)))| (value - without.0) / bound).collect()
         };
         let most = POWERS.min(TERMS - others.len());
+        let with = |k: usize| looks::weighed(case, &looks, &variant(&[power(k, Fraction::ONE)]));
         let columns: Vec<Vec<f64>> =
-            (0..most).map(|k| scaled(outputs(&variant(&[power(k, Fraction::ONE)])))).collect();
-        let target = scaled(got.iter().map(|got| (*got, 0.0)).collect());
+            (0..most).map(|k| scaled(&mut with(k).iter().map(|(_, (value, _))| *value))).collect();
+        let target = scaled(&mut of_base.iter().map(|(got, _)| *got));
         let fitting = Fitting::new(&columns, &target);
         (1..=most).find_map(|count| {
             let coefficients = fitting.solve(&(0..count).collect::<Vec<_>>())?;

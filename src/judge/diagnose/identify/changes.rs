@@ -199,6 +199,8 @@ fn steps(problem: &Problem) -> Vec<Change> {
     }
     let part = Part::Step;
     if problem.delta_softplus {
+        let what = "softplus is log(1 + eˣ) as it is written, which is infinite for x above 88.7";
+        add(part, "softplus-overflows", what, |s| s.activation = Activation::Naive, BOTH);
         add(part, "softplus-twice", "softplus is applied twice", |s| s.again = true, BOTH);
         for (one, other, ending, which) in APART {
             let what = format!("{one} takes Δ before softplus, {other} after it");

@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::changes::{Change, Part};
-use super::looks::Look;
+use super::looks::{self, Look};
 use super::{Candidate, Search};
 use crate::judge::faults::around::{Counts, GateFunction, STATES};
 use crate::judge::faults::place::{Input, Map};
@@ -36,18 +36,15 @@ pub fn find(search: &Search, start: &Candidate) -> Option<Candidate> {
     }
     let looks: Vec<Look> =
         search.order.iter().take(CHANNELS).map(|&row| Look { len, ..search.whole(row) }).collect();
-    let outputs = |variant: &Variant| -> Vec<f64> {
-        looks.iter().flat_map(|look| look.outputs(case, variant).values).collect()
-    };
+    let outputs = |variant: &Variant| looks::weighed(case, &looks, variant);
     let reading = |states: Map| {
         let mut variant = *variant;
         variant.places[Input::C as usize].state = states;
         variant
     };
-    let bounds: Vec<f64> = looks.iter().flat_map(|look| look.outputs(case, variant).bound).collect();
-    let got = looks.iter().flat_map(|look| look.got(case)).copied();
+    let bounds: Vec<f64> = outputs(variant).into_iter().map(|(_, (_, bound))| bound).collect();
     let without = outputs(&reading(Map::Within(0, 0)));
-    let left = got.zip(&without).zip(&bounds).map(|((got, without), bound)| (got - without) / bound);
+    let left = without.iter().zip(&bounds).map(|((got, (without, _)), bound)| (got - without) / bound);
     let target = DVector::from_iterator(bounds.len(), left);
     let columns: Vec<DVector<f64>> = (0..states)
         .map(|n| {
@@ -56,7 +53,7 @@ pub fn find(search: &Search, start: &Candidate) -> Option<Candidate> {
                 .iter()
                 .zip(&without)
                 .zip(&bounds)
-                .map(|((with, without), bound)| (with - without) / bound);
+                .map(|(((_, (with, _)), (_, (without, _))), bound)| (with - without) / bound);
             DVector::from_iterator(bounds.len(), own)
         })
         .collect();

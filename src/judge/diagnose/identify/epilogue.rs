@@ -96,9 +96,6 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
         return Vec::new();
     }
     let elements: Vec<Element> = looks.iter().flat_map(|look| elements(case, look, variant)).collect();
-    if elements.iter().any(|e| !e.readout.is_finite() || !e.got.is_finite()) {
-        return Vec::new();
-    }
     let kinds: Vec<(GateFunction, Gated)> = match case.problem.z {
         None => vec![(GateFunction::One, Gated::All)],
         Some(_) => {
@@ -142,7 +139,8 @@ fn elements(case: &Case, look: &Look, variant: &Variant) -> Vec<Element> {
     let around = look.around(case, variant);
     let values = row.values.iter().zip(&row.bound).zip(around);
     let element = |(&got, ((&readout, &bound), around))| Element { got, readout, bound, around };
-    look.got(case).iter().zip(values).map(element).collect()
+    let all = look.got(case).iter().zip(values).map(element);
+    all.filter(|element| element.got.is_finite()).collect()
 }
 
 /// The factors of the readout and of the skip where they leave no more than rounding. Beside another change they have to be

@@ -256,7 +256,7 @@ fn limits(case: &Case, step: f64) -> Vec<Family> {
         add(most!("gate-clipped", Limited::Gate, "z of the gate"), below(largest(z)));
     }
     let got = &case.got.get(TensorName::Out).map_or(&[][..], |out| &out.values[..]);
-    let out = got.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let out = got.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
     add(both!("readout-clipped", Limited::Sum, "what is read of the states"), below(2.0 * out));
     for k in -3..2 {
         let range = (10f64.powi(k), 10f64.powi(k + 1));

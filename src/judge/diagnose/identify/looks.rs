@@ -21,6 +21,17 @@ pub struct Look {
     pub len: usize,
 }
 
+/// What was recorded at some looks and what a variant computes there, with its bound. In the place of what is no number stands 0
+/// with an infinite bound, so that it has no weight in a fit.
+pub fn weighed(case: &Case, looks: &[Look], variant: &Variant) -> Vec<(f64, (f64, f64))> {
+    let of_look = |look: &Look| -> Vec<(f64, (f64, f64))> {
+        let Row { values, bound, .. } = look.outputs(case, variant);
+        let elements = look.got(case).iter().copied().zip(values.into_iter().zip(bound));
+        elements.map(|one| if one.0.is_finite() { one } else { (0.0, (0.0, f64::INFINITY)) }).collect()
+    };
+    looks.iter().flat_map(of_look).collect()
+}
+
 /// What stands around the readout at one position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Around {
@@ -42,9 +53,11 @@ impl Look {
     /// What a variant computes there.
     pub fn outputs(&self, case: &Case, variant: &Variant) -> Row {
         case.beginning(variant, self.channel, self.len).unwrap_or_else(|| {
-            let channel = case.channel(variant, self.channel);
-            let out = &channel.tensors[TensorName::Out];
-            Row { values: out.values[..self.len].to_vec(), bound: out.bound[..self.len].to_vec() }
+            let mut out = std::mem::take(&mut case.channel(variant, self.channel).tensors[TensorName::Out]);
+            out.values.truncate(self.len);
+            out.bound.truncate(self.len);
+            out.beyond.truncate(self.len);
+            out
         })
     }
 
@@ -70,29 +83,38 @@ impl Look {
 
     /// The first position that is beyond a variant's bounds.
     pub fn first_failure(&self, case: &Case, variant: &Variant) -> Option<usize> {
-        let Row { values, bound } = self.outputs(case, variant);
-        let within = |(got, (value, bound)): (&f64, (&f64, &f64))| {
-            let error = (got - value).abs();
-            error == 0.0 || error <= *bound || !got.is_finite() && !value.is_finite()
-        };
-        self.got(case).iter().zip(values.iter().zip(&bound)).position(|element| !within(element))
+        self.fails(case, variant).iter().position(|fails| *fails)
     }
 
     /// The last one.
     pub fn last_failure(&self, case: &Case, variant: &Variant) -> Option<usize> {
-        self.errors(case, variant).iter().rposition(|error| error.is_nan() || error.abs() > 1.0)
+        self.fails(case, variant).iter().rposition(|fails| *fails)
     }
 
     /// How many elements are.
     pub fn failures(&self, case: &Case, variant: &Variant) -> usize {
-        self.errors(case, variant).iter().filter(|error| error.abs() > 1.0).count()
+        self.fails(case, variant).iter().filter(|fails| **fails).count()
     }
 
-    /// Errors in units of bounds.
+    /// Which elements are.
+    fn fails(&self, case: &Case, variant: &Variant) -> Vec<bool> {
+        let row = self.outputs(case, variant);
+        let fails = |(l, got): (usize, &f64)| {
+            let error = (got - row.values[l]).abs();
+            let within = error == 0.0 || error <= row.bound[l];
+            if got.is_finite() { !within } else { !row.beyond[l] }
+        };
+        self.got(case).iter().enumerate().map(fails).collect()
+    }
+
+    /// Errors in units of bounds, of what is finite. What is not says nothing of how far a number is off.
     pub fn errors(&self, case: &Case, variant: &Variant) -> Vec<f64> {
-        let Row { values, bound } = self.outputs(case, variant);
+        let Row { values, bound, .. } = self.outputs(case, variant);
         let elements = self.got(case).iter().zip(values.iter().zip(&bound));
-        elements.map(|(got, (value, bound))| (got - value) / bound).collect()
+        let error = |(got, (value, bound)): (&f64, (&f64, &f64))| {
+            if got.is_finite() { (got - value) / bound } else { 0.0 }
+        };
+        elements.map(error).collect()
     }
 
     /// The sum of their squares.

@@ -46,6 +46,7 @@ use super::{Alternative, Case, Fit, fit};
 use crate::formula::Form;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
+use crate::judge::faults::only::Only;
 use crate::judge::faults::variant::{Tail, Variant};
 use crate::parallel;
 use crate::problem::Problem;
@@ -298,7 +299,9 @@ impl<'a> Search<'a> {
 
     fn confirmed(&self, candidate: &Candidate) -> Option<Explanation> {
         let fit = self.fit(&candidate.variant, true);
-        (fit.explains() && fit.tells).then(|| Explanation { changes: candidate.changes.clone(), fit })
+        let is_found_place = candidate.variant.only != Only::Everywhere;
+        let tells = fit.tells && !(is_found_place && fit.by_place);
+        (fit.explains() && tells).then(|| Explanation { changes: candidate.changes.clone(), fit })
     }
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
@@ -393,6 +396,21 @@ impl<'a> Search<'a> {
         self.outcome(&of_output.iter().flat_map(beside).collect::<Vec<_>>())
     }
 
+    /// What explains the output but for one of its changes, as where that is about outputs alone.
+    pub fn with_fewer(&self, of_output: &[Explanation]) -> Outcome {
+        let fewer = |one: &Explanation| -> Vec<Candidate> {
+            let but = |left_out: usize| {
+                let mut changes = one.changes.clone();
+                changes.remove(left_out);
+                let variant = self.with(&changes.iter().collect::<Vec<_>>());
+                Candidate { changes, variant }
+            };
+            let all = (0..one.changes.len()).map(but);
+            all.filter(|candidate| !candidate.changes.is_empty()).collect()
+        };
+        self.outcome(&of_output.iter().flat_map(fewer).collect::<Vec<_>>())
+    }
+
     fn out_is_right(&self) -> bool {
         self.order.iter().all(|&row| self.whole(row).first_failure(self.case, &self.base).is_none())
     }
@@ -411,8 +429,8 @@ impl<'a> Search<'a> {
     /// Mistakes of structure that nothing refutes, each alone.
     fn structures(&self) -> Vec<Candidate> {
         let mut all = self.structure();
-        let got = &self.case.got[TensorName::Out].values;
-        all.extend(structure::finishes(got.iter().fold(0.0, |most: f64, got| most.max(got.abs()))));
+        let got = self.case.got[TensorName::Out].values.iter().filter(|got| got.is_finite());
+        all.extend(structure::finishes(got.fold(0.0, |most: f64, got| most.max(got.abs()))));
         let mut held = self.unrefuted_alone(&all);
         // What holds up to some position holds in chunks of so many.
         let whole = self.alone(&structure::exchanged(None)).variant;

@@ -3,7 +3,7 @@
 
 use super::b_bar::{Fitting, WHOLE, recognized, reduced};
 use super::changes::{Change, Part};
-use super::looks::Look;
+use super::looks::{self, Look};
 use super::{Candidate, Search};
 use crate::formula::{Form, Fraction, Function};
 use crate::judge::faults::partial_sums::PartialSums;
@@ -37,21 +37,18 @@ pub fn find(search: &Search, start: &Candidate) -> Option<Candidate> {
     let len = case.problem.shape.seqlen.min(WHOLE.0);
     let looks: Vec<Look> =
         search.order.iter().take(WHOLE.1).map(|&row| Look { len, ..search.whole(row) }).collect();
-    let outputs = |sums: PartialSums| -> Vec<(f64, f64)> {
-        let variant = Variant { partial_sums: Some(sums), ..*variant };
-        let rows = looks.iter().map(|look| look.outputs(case, &variant));
-        rows.flat_map(|row| row.values.into_iter().zip(row.bound)).collect()
-    };
+    let outputs =
+        |sums: PartialSums| looks::weighed(case, &looks, &Variant { partial_sums: Some(sums), ..*variant });
     let without = outputs(PartialSums::RIGHT);
     let in_bounds = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
-        values.zip(&without).map(|(value, (right, bound))| (value - right) / bound).collect()
+        values.zip(&without).map(|(value, (_, (right, bound)))| (value - right) / bound).collect()
     };
-    let target = in_bounds(&mut looks.iter().flat_map(|look| look.got(case)).copied());
+    let target = in_bounds(&mut without.iter().map(|(got, _)| *got));
     let columns: Vec<Vec<f64>> = places
         .iter()
         .map(|place| {
             let with = outputs(with(&[(*place, Fraction::ONE)]));
-            in_bounds(&mut with.into_iter().map(|(value, _)| value))
+            in_bounds(&mut with.into_iter().map(|(_, (value, _))| value))
         })
         .collect();
     if !columns.iter().chain([&target]).flatten().all(|value| value.is_finite()) {

@@ -226,7 +226,8 @@ impl Search<'_> {
                 is_statement: false,
                 ..(*change).clone()
             };
-            (fit.explains() && fit.tells).then(|| Explanation { changes: vec![alone], fit })
+            let tells = fit.tells && !fit.by_place;
+            (fit.explains() && tells).then(|| Explanation { changes: vec![alone], fit })
         };
         self.ranked(parallel::filter_map(&changes, &explains))
     }

@@ -144,6 +144,8 @@ impl Channel<'_> {
     pub(super) fn narrowed(&self, what: Narrow, value: Complex64) -> Complex64 {
         match self.variant.narrow {
             Some((of, to)) if of == what => rounded(to, value),
+            // Beyond the range of f32 it is infinite from here on.
+            _ if value.re.abs().max(value.im.abs()) > f64::from(f32::MAX) => value * f64::INFINITY,
             _ => value,
         }
     }

@@ -170,7 +170,9 @@ impl Look<'_> {
             sizes.fold(0.0, f64::max)
         };
         let (of_model, of_want) = (largest(model), largest(exact));
+        let is_whole = range.len() == want.values.len();
         let (mut share, mut left, mut all) = (0.0f64, 0.0, 0.0);
+        let (mut lost, mut finite) = (0, 0);
         for (i, ((&got, &model), &exact)) in range.zip(got.iter().zip(model).zip(exact)) {
             let judged = bounds[i / want.width];
             // What is infinite has no rounding.
@@ -181,7 +183,9 @@ impl Look<'_> {
                 true => bound * (of_model / of_want).max(1.0),
                 false => bound.max(of_model * OF_NOTHING),
             };
-            let (error, specified) = match (got.is_finite(), model.is_finite()) {
+            let is_beyond = model.is_nan() || model.abs() >= format.overflow_threshold();
+            *if is_beyond { &mut lost } else { &mut finite } += 1;
+            let (error, specified) = match (got.is_finite(), !is_beyond) {
                 (true, true) => (got - model, got - exact),
                 // As the model has it. Beside the truth, all of the value is lost.
                 (false, false) => (0.0, exact),
@@ -192,7 +196,8 @@ impl Look<'_> {
             left += of_unit(error).powi(2);
             all += of_unit(specified).powi(2);
         }
-        let residual = (left / all).sqrt();
+        // What is no number anywhere proves nothing: where the range ends has to agree.
+        let residual = if is_whole && lost > 0 && finite == 0 { f64::INFINITY } else { (left / all).sqrt() };
         Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
     }
 }
