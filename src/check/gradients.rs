@@ -110,7 +110,7 @@ pub fn explain<R: Read + Seek + Send>(
     Ok(())
 }
 
-/// What explains gradients that fail where nothing is stated: a grad.z that is made of a y which was kept in 16 bits, or fast math.
+/// Findings for gradients that fail where nothing is stated: a grad.z that is made of a y which was kept in 16 bits, or fast math.
 fn by_arithmetic(
     pass: Pass,
     got: &Gradients<f32>,

@@ -193,7 +193,7 @@ fn second_change<const W: usize, V: Value<W>>(of: Function, size: Lanes<W>, f: V
     }
 }
 
-/// What eᶻ by CUDA's approximations may be off beside a framework's, relative ([`Arithmetic::fast_transition`]).
+/// Error of eᶻ by CUDA's approximations beside a framework's, relative ([`Arithmetic::fast_transition`]).
 #[inline(always)]
 pub fn fast_transition<const W: usize, V: Value<W>>(arithmetic: Arithmetic, z: V) -> Lanes<W> {
     match arithmetic.stages.fast {

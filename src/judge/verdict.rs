@@ -153,7 +153,7 @@ pub fn worst(
     }
 }
 
-/// The same of an element at this index of a whole tensor in the plain order, at its place as it was recorded.
+/// That of an element at this index of a whole tensor in the plain order, at its place as it was recorded.
 pub fn worst_recorded(
     tensor: &str,
     (outline, name, index): (Outline, ComputedName, Vec<usize>),

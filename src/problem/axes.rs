@@ -163,7 +163,7 @@ pub struct View {
 }
 
 impl View {
-    /// Of a tensor that has the plain order.
+    /// View of a tensor that has the plain order.
     pub const PLAIN: View = View { turned: None, shared_by: 1, row: 1, own: 1 };
 
     /// Whether the file has the plain order.

@@ -164,7 +164,7 @@ pub struct Conventions {
     pub direction: Direction,
     pub limit: StepLimit,
     pub types: Types,
-    /// Of the file; changes no number.
+    /// Order of the file's axes; changes no number.
     pub axes: Axes,
 }
 

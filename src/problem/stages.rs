@@ -211,12 +211,12 @@ impl Stages {
         Stages { log_space: Some(log_space), ..self }
     }
 
-    /// The same with CUDA's approximations in this place.
+    /// These stages with CUDA's approximations in this place.
     pub fn with_approximations(self, place: Fast) -> Self {
         Stages { fast: Some(place), ..self }
     }
 
-    /// The same with library functions.
+    /// These stages with library functions.
     pub fn with_library_functions(self) -> Self {
         Stages { fast: None, ..self }
     }

@@ -38,7 +38,7 @@ pub struct Outline {
     pub direction: Direction,
     /// Types of tensors that have one of their own.
     pub types: Types,
-    /// Of the tensors as they were recorded.
+    /// Axes of the tensors as they were recorded.
     pub axes: Axes,
 }
 

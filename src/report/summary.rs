@@ -60,7 +60,7 @@ pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
 #[derive(Clone, Debug)]
 pub struct MethodLine<'a> {
     pub method: Form,
-    /// Of outputs, and of gradients.
+    /// Counts of outputs, and of gradients.
     pub cases: [Totals; 2],
     pub sweeps: Totals,
     pub invariants: Totals,

@@ -152,7 +152,7 @@ pub fn element(tensor: &str, index: &[usize]) -> String {
     format!("{tensor}[{}]", index.join(", "))
 }
 
-/// What two methods are to each other, and by how much wrongly.
+/// Relation of two methods, and by how much it is wrong.
 pub fn pair(tensor: ComputedName, pair: &Pair) -> String {
     let at = element(tensor.name(), &pair.worst_index);
     let Pair { left, right, status, ratio, .. } = pair;

@@ -8,7 +8,7 @@ use super::verdict::Verdict;
 use crate::formula::Form;
 use crate::problem::Weights;
 
-/// What is counted, each apart from the others wherever it is.
+/// Kinds of what is counted, each apart from the others everywhere.
 pub const KINDS: [&str; 3] = ["case", "backward case", "sweep"];
 
 /// A method that fails for some weights.

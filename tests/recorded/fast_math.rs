@@ -93,7 +93,7 @@ fn documented_errors_are_named_where_they_show_and_pass_where_they_are_stated() 
     }
 }
 
-/// What goes one way is no rounding of e^x, though its bounds allow it.
+/// Errors that go one way are no roundings of e^x, though its bounds allow them.
 #[test]
 fn a_factor_on_small_steps_is_no_fast_math() {
     let problem = of_small_steps();

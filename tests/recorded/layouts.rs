@@ -196,7 +196,7 @@ fn a_head_that_reads_another_is_named() {
     assert!(matches!(state[..], [1, 2, _, _]), "{state:?}");
 }
 
-/// What does not fit is told its axes, and what would bring them into order.
+/// A shape that does not fit is told its axes, and how to bring them into order.
 #[test]
 fn a_wrong_shape_is_told_what_would_fit() {
     let (problem, _) = headed(Weights::Real, InputType::F32);
@@ -411,7 +411,7 @@ fn a_sum_that_lacks_a_member_fails() {
     }
 }
 
-/// As Mamba-2 has it: x in bf16 beside steps in f32, which have limits, and gradients of heads. A head that reads another's Δ fails in
+/// Types as Mamba-2 has them: x in bf16 beside steps in f32, which have limits, and gradients of heads. A head that reads another's Δ fails in
 /// both passes.
 #[test]
 fn heads_have_types_and_limits() {
@@ -475,7 +475,7 @@ fn passes_share_alike() {
     );
 }
 
-/// What NumPy computed with heads, and a backward pass that lacks rows of each chunk: only what sums them up is wrong.
+/// A run of NumPy's with heads, and a backward pass that lacks rows of each chunk: only what sums them up is wrong.
 #[test]
 fn rows_that_a_backward_pass_lacks_show_in_what_heads_sum() {
     let failing = |name: &str| -> Vec<&str> {

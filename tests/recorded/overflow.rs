@@ -26,7 +26,7 @@ fn of(problem: &Problem, softplus: impl Fn(f32) -> f32) -> Vec<f32> {
     scan_by(problem, |_, value| value, Factors::NONE, softplus)
 }
 
-/// What is said where all is looked for, or these causes.
+/// Findings where all is looked for, or these causes.
 #[track_caller]
 fn is_named(problem: &Problem, out: Vec<f32>, causes: Option<&str>, name: &str) {
     assert!(out.iter().any(|out| !out.is_finite()), "{name}");
@@ -63,7 +63,7 @@ fn a_softplus_that_overflows_is_named_by_where_it_does() {
     is_named(&problem, of(&problem, |x| (1.0 + x.exp()).ln()), None, "softplus-overflows");
 }
 
-/// As where a kernel never writes them: from the first positions on, where a missing softplus leaves the range as well, or everywhere.
+/// NaN as where a kernel never writes: from the first positions on, where a missing softplus leaves the range as well, or everywhere.
 #[test]
 fn what_is_no_number_for_another_reason_has_no_name() {
     let mut problem = layer();

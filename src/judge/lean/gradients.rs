@@ -39,7 +39,7 @@ pub fn leaning_of_z(pass: Pass, got: &Tensor<f32>) -> Option<Lean> {
     Errors { got, stages, by_stages: &by_stages[z], in_f32: &in_f32[z] }.leaning(Asked::Possibility)
 }
 
-/// Of each of these gradients the first of some stages whose bounds it is within and whose errors it looks like, by their place in the
+/// For each of these gradients, the first of some stages whose bounds it is within and whose errors it looks like, by their place in the
 /// list, and the largest share of such a bound.
 pub fn explaining(
     pass: Pass,

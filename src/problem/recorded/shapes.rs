@@ -50,7 +50,7 @@ impl Order {
         }
     }
 
-    /// What is said where a B or C has too few axes.
+    /// Message for a B or C that has too few axes.
     pub(super) fn groups(self) -> &'static str {
         match self {
             Order::Bdl => "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one",
@@ -88,7 +88,7 @@ fn letters(axes: &[Axis]) -> String {
     format!("({})", letters.join(", "))
 }
 
-/// What brings a tensor that has these axes in another order into this one; none where it has others.
+/// Call that brings a tensor with these axes in another order into this one; none where it has others.
 pub(super) fn turned(info: &TensorInfo, axes: &[Axis], order: Order) -> Option<String> {
     let name = shown(&info.name);
     // The first axis of that size which is still free stands at each place of the file.

@@ -11,7 +11,7 @@ use crate::problem::axes::View;
 use crate::problem::recorded::Result;
 use crate::tensor_file::Stored;
 
-/// What turned tensors of a file may take, in bytes.
+/// Most that turned tensors of a file may take, in bytes.
 pub(super) const MOST: usize = 4 << 30;
 
 /// Positions that are turned at a time.

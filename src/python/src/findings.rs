@@ -26,7 +26,7 @@ fn raised(error: ReportError) -> PyErr {
 }
 
 impl Findings {
-    /// Of a run that began then.
+    /// Stamp of a run that began then.
     pub fn of(mut results: Results, begun: Instant) -> Findings {
         cli::output::stamp(&mut results, Some(begun.elapsed()));
         Findings(results)

@@ -74,7 +74,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
     summary::methods(results).into_iter().map(view).collect()
 }
 
-/// What is counted in a method's line, one of it by name.
+/// One count of a method's line, by name.
 fn counted(line: &summary::MethodLine) -> [(&'static str, summary::Totals); 4] {
     let [cases, backward] = line.cases;
     [
@@ -85,7 +85,7 @@ fn counted(line: &summary::MethodLine) -> [(&'static str, summary::Totals); 4] {
     ]
 }
 
-/// What a run has of what is counted in a method's line: its place there, and the head of its column.
+/// Counts of a method's line that a run has: the place of each there, and the head of its column.
 pub fn judged(results: &Results) -> Vec<(usize, &'static str)> {
     let has = |backward: bool| results.cases.iter().any(|case| case.is_backward() == backward);
     let all = [

@@ -21,7 +21,7 @@ pub struct Look {
     pub len: usize,
 }
 
-/// What was recorded at some looks and what a variant computes there, with its bound. In the place of what is no number stands 0
+/// Recorded values at some looks beside those that a variant computes, with its bound. In the place of what is no number stands 0
 /// with an infinite bound, so that it has no weight in a fit.
 pub fn weighed(case: &Case, looks: &[Look], variant: &Variant) -> Vec<(f64, (f64, f64))> {
     let of_look = |look: &Look| -> Vec<(f64, (f64, f64))> {

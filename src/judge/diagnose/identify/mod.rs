@@ -396,7 +396,7 @@ impl<'a> Search<'a> {
         self.outcome(&of_output.iter().flat_map(beside).collect::<Vec<_>>())
     }
 
-    /// What explains the output but for one of its changes, as where that is about outputs alone.
+    /// Explanations of the output less one change each, as where that is about outputs alone.
     pub fn with_fewer(&self, of_output: &[Explanation]) -> Outcome {
         let fewer = |one: &Explanation| -> Vec<Candidate> {
             let but = |left_out: usize| {
