@@ -28,6 +28,7 @@
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
 mod budget;
+mod fit;
 mod identify;
 pub mod sweep;
 mod work;
@@ -36,6 +37,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use self::budget::{Budget, BudgetError, CASES, Searches};
+use self::fit::{Fit, channels_by_error, fit, refuted_at_once};
 use self::identify::{Explanation, Outcome, Search};
 pub use self::work::Work;
 use super::faults::Fault;
@@ -59,8 +61,6 @@ pub const NEARLY: f64 = 1.0 / 64.0;
 pub const NEARLY_ROUNDED: f64 = 1.0 / 8.0;
 /// Residuals closer than this are equal: the models are the same but for the order of f64 operations.
 const SAME: f64 = 1e-6;
-/// Positions of the first look at a pair.
-const FIRST: usize = 4;
 /// Elements that a model with free numbers has to say something of.
 const FEWEST_TOLD: usize = 8;
 /// How many models a diagnosis names.
@@ -159,24 +159,6 @@ impl Effort {
     pub const SINGLE: Effort = Effort { pairs: 0, identify: false };
     /// Of recordings: nobody can run their kernel on inputs that would say more.
     pub const RECORDED: Effort = Effort { pairs: 1_500_000, identify: true };
-}
-
-/// How well a model fits.
-#[derive(Clone, Copy, Debug)]
-struct Fit {
-    share: f64,
-    residual: f64,
-    /// Whether the model's bounds are narrower than the error in a few at least of the elements that are beyond the specified
-    /// method's: a model whose states explode at once allows anything.
-    tells: bool,
-    /// Whether no number says so, but channels that leave the range at its positions: a place that was found proves nothing by that.
-    by_place: bool,
-}
-
-impl Fit {
-    fn explains(self) -> bool {
-        self.share <= 1.0 && self.residual <= NEEDED
-    }
 }
 
 /// Every fault model that applies to a method and a problem, computed: what diagnoses of any number of outputs
@@ -487,134 +469,4 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         (fit.explains() && is_needed).then(|| (vec![a, b], fit))
     };
     parallel::filter_map(&combinations, &explains)
-}
-
-/// Whether the outputs at the first few positions of the channel that is looked at first are beyond the variant's bounds,
-/// as they are of nearly every pair. What this does not refute, [`fit`] decides.
-fn refuted_at_once(case: &Case, tensors: &[TensorName], order: &[usize], variant: &Variant) -> bool {
-    let seqlen = case.problem.shape.seqlen;
-    let Some(&row) = order.first().filter(|_| tensors.contains(&TensorName::Out) && seqlen > FIRST) else {
-        return false;
-    };
-    let channel = case.problem.judged_channels[row];
-    let Some(modelled) = case.beginning(variant, channel, FIRST) else { return false };
-    let got = &case.got[TensorName::Out].values[row * seqlen..];
-    got.iter().zip(&modelled.beyond).enumerate().any(|(l, (&got, &beyond))| {
-        let (mut sums, of_model) = (FitSums::default(), (modelled.values[l], modelled.bound[l]));
-        sums.add(got, of_model, of_model, beyond);
-        sums.share > 1.0
-    })
-}
-
-/// Judged channels, the one with the largest finite error of these tensors in units of its bound first, as most models fail there
-/// at once; then those that fail by what is no number alone.
-fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
-    let rows = case.problem.judged_channels.len();
-    let mut errors = vec![0.0f64; rows];
-    for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
-        let bounds = &case.budget.tensors[name].bound;
-        let row_len = got.values.len() / rows.max(1);
-        for (i, (got, exact)) in got.values.iter().zip(&want.values).enumerate() {
-            let error = (got - exact).abs() / bounds[i / want.width];
-            let worst = &mut errors[i / row_len];
-            *worst = worst.max(if error.is_finite() { error } else { 1.0 });
-        }
-    }
-    let mut order: Vec<usize> = (0..rows).collect();
-    sorted::by_number(&mut order, &|&row| -errors[row]);
-    order
-}
-
-/// The sums behind a [`Fit`].
-#[derive(Default)]
-struct FitSums {
-    share: f64,
-    model: f64,
-    specified: f64,
-    /// Elements that are beyond the specified method's bound, and those of them of which the model's says something.
-    wrong: usize,
-    told: usize,
-    /// Elements that are no numbers, where the model leaves the range, and how far that is off the specified method.
-    lost: usize,
-    lost_of: f64,
-    /// Channels whose outputs are no numbers exactly where the model leaves the range, and not from the first one on.
-    agreeing: usize,
-}
-
-impl FitSums {
-    fn add(
-        &mut self,
-        got: f64,
-        (model, model_bound): (f64, f64),
-        (want, want_bound): (f64, f64),
-        beyond: bool,
-    ) {
-        if beyond && !got.is_finite() {
-            self.lost += usize::from(want.abs() > want_bound);
-            self.lost_of += (want / want_bound).powi(2);
-            return;
-        }
-        let off = |value: f64| if got.is_finite() { (got - value).abs() } else { f64::INFINITY };
-        self.add_errors(off(model), model_bound, off(want), want_bound);
-    }
-
-    /// Adds the distances from the model and from the specified method, each with its bound.
-    fn add_errors(&mut self, error: f64, model_bound: f64, specified: f64, want_bound: f64) {
-        let unit = model_bound.max(want_bound);
-        if specified > want_bound {
-            self.wrong += 1;
-            self.told += usize::from(model_bound < specified);
-        }
-        let share = if error == 0.0 { 0.0 } else { error / model_bound };
-        self.share = if share.is_nan() { f64::INFINITY } else { self.share.max(share) };
-        self.model += (error / unit).powi(2);
-        self.specified += (specified / unit).powi(2);
-    }
-
-    fn fit(&self) -> Fit {
-        let fewest = FEWEST_TOLD.min(self.wrong + self.lost);
-        let (tells, by_place) = (self.told + self.agreeing >= fewest, self.told < fewest);
-        let residual = match (self.lost, self.told) {
-            (1.., _) if !tells => f64::INFINITY,
-            // All of the error that the model says something of.
-            (1.., 0) if self.share <= 1.0 => (self.model / (self.specified + self.lost_of)).sqrt(),
-            _ => (self.model / self.specified).sqrt(),
-        };
-        let residual = if residual.is_nan() { f64::INFINITY } else { residual };
-        Fit { share: self.share, residual, tells, by_place }
-    }
-}
-
-/// Fits a model to these tensors, channel by channel; with `hasty`, only as long as it may still explain the case.
-fn fit<'a>(
-    case: &Case,
-    tensors: &[TensorName],
-    order: &[usize],
-    model: impl Fn(usize) -> Cow<'a, Channel>,
-    hasty: bool,
-) -> Fit {
-    let mut sums = FitSums::default();
-    for &row in order {
-        let model = model(row);
-        for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
-            let (modelled, bounds) = (&model.tensors[name], &case.budget.tensors[name].bound);
-            if name == TensorName::Out && modelled.beyond.contains(&true) && modelled.beyond.contains(&false)
-            {
-                let own = got.values[row * modelled.beyond.len()..].iter();
-                let agrees = own.zip(&modelled.beyond).all(|(got, beyond)| got.is_finite() != *beyond);
-                sums.agreeing += usize::from(agrees);
-            }
-            for (i, &value) in modelled.values.iter().enumerate() {
-                let (at, element) = (row * modelled.values.len() + i, i / want.width);
-                let bound = bounds[row * modelled.bound.len() + element];
-                let specified = (want.values[at], bound);
-                let beyond = modelled.beyond[element];
-                sums.add(got.values[at], (value, modelled.bound[element]), specified, beyond);
-            }
-        }
-        if hasty && sums.share > 1.0 {
-            break;
-        }
-    }
-    sums.fit()
 }

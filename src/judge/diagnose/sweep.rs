@@ -6,7 +6,8 @@
 
 use num_complex::Complex64;
 
-use super::{Fit, FitSums, NEARLY, NEEDED, best_first, variant};
+use super::fit::{Fit, FitSums};
+use super::{NEARLY, NEEDED, best_first, variant};
 use crate::judge::budget::complex_at;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::faults::step::{self, Bounded};

@@ -63,7 +63,7 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
 }
 
-/// That no key is a statement with a typing error, or in other words: taken for a note it would change the verdict.
+/// Checks that no key is a statement with a typing error, or in other words: taken for a note it would change the verdict.
 ///
 /// # Errors
 /// [`RecordError::Key`], with what to do.

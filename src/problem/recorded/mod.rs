@@ -29,6 +29,7 @@
 
 mod layout;
 mod metadata;
+mod names;
 mod overview;
 mod shapes;
 mod turned;
@@ -47,10 +48,11 @@ use crate::problem::stages::StagesError;
 use crate::tensor::{Gradients, Tensors};
 use crate::tensor_file::{TensorFile, TensorFileError, shown};
 
-use layout::own_name;
-pub use layout::{Layout, OutputName};
+pub use layout::Layout;
 use metadata::is_statement;
 pub use metadata::{check_keys, elsewhere};
+pub use names::OutputName;
+use names::own_name;
 pub use overview::{Overview, Strays};
 use turned::Turned;
 

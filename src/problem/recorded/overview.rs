@@ -90,7 +90,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let mut hash = Fingerprint::new(self.outline(), operands, layout.delta_softplus, layout.conventions);
         let (mut negative, mut positive) = (All::default(), All::default());
         let mut narrow = Narrow { left: vec![InputType::Bf16, InputType::F16], informative: 0 };
-        // Of narrow inputs the outputs alone may have been widened.
+        // Outputs of narrow inputs may have been widened alone.
         let (_, _, of_out) = self.outline().layout(TensorName::Out);
         let of_inputs = layout.input == InputType::F32 && layout.conventions.types == Types::default();
         narrow.left.retain(|_| of_inputs || layout.input != InputType::F32 && of_out == InputType::F32);

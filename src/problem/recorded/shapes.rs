@@ -128,7 +128,7 @@ pub(super) fn turned(info: &TensorInfo, axes: &[Axis], order: Order) -> Option<S
 }
 
 impl Layout {
-    /// That a tensor has these axes.
+    /// Checks that a tensor has these axes.
     pub(super) fn check_shape(&self, name: &str, info: &TensorInfo, axes: &[Axis]) -> Result<()> {
         if fits(info, axes) {
             return Ok(());

@@ -21,7 +21,7 @@ const AT_ONCE: usize = 64;
 pub(super) type Turned = Mutex<BTreeMap<String, Arc<Vec<f32>>>>;
 
 impl<R: Read + Seek + Send> Recording<R> {
-    /// That what has to be turned may be held.
+    /// Checks that the tensors that have to be turned may be held.
     pub(super) fn check_turned(&self) -> Result<()> {
         let turned = self.layout.views.iter().filter(|(_, view)| view.turned.is_some());
         let bytes = turned.map(|(name, _)| self.stored_len(name).saturating_mul(size_of::<f32>()));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{Read, Seek};
 use std::ops::Range;
 
-use super::layout::{DLAST_STATE, DOUT};
+use super::names::{DLAST_STATE, DOUT};
 use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recording};
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
@@ -259,7 +259,7 @@ impl<R: Read + Seek + Send> Recording<R> {
             "C" => self.layout.c_operand == Operand::Constant,
             name => ["A", "D", "delta_bias", INITIAL_STATE, DLAST_STATE].contains(&name),
         };
-        // What is not widened is of its type already.
+        // A tensor that is not widened is of its type already.
         let is_wide = self.file.info(name).is_some_and(|info| info.stored.size() >= 4);
         let claimed = self.layout.claimed.filter(|_| is_wide && !is_weight);
         self.check_rounded(name, start, &values, claimed.unwrap_or(InputType::F32))?;
