@@ -115,7 +115,7 @@ fn two_of_cases_that_fail_alike_are_searched() {
     assert_eq!((&c.search, names(c).len()), (&Some(Search::As(a.id.clone())), 0));
     assert!(checked(&recording, Budget::Thorough).iter().all(|case| case.search.is_none()));
 
-    // What has no cause is searched each time: another case may show it. So is what has another one, however alike it looks.
+    // A failure without a cause is searched each time: another case may show it. So is what has another one, however alike it looks.
     let recording = recorded(&[("a", NOISE), ("b", NOISE), ("c", NOISE)]);
     let cases = checked(&recording, Budget::Work(u64::MAX));
     assert!(cases.iter().all(|case| case.diagnosis.is_empty()));

@@ -10,7 +10,7 @@ use crate::arithmetic::{Factors, caused, scan_by, softplus};
 
 /// A layer as models have it: A from −1 to −dstate, and steps of 10⁻³ to 10⁻¹ after softplus.
 fn layer() -> Problem {
-    let shape = Shape { batch: 1, dim: 16, dstate: 16, seqlen: 96, groups: 1 };
+    let shape = Shape { batch: 1, dim: 16, dstate: 8, seqlen: 96, groups: 1 };
     let recipe = Recipe { shape, ..regime::EVERYTHING };
     let operands = (Operand::Variable, Operand::Variable);
     let mut problem =
@@ -36,7 +36,7 @@ fn is_named(problem: &Problem, out: Vec<f32>, causes: Option<&str>, name: &str) 
     assert_eq!(found.first().copied().unwrap_or(""), name, "{:?}", case.diagnosis);
 }
 
-/// Ā of e⁸⁰ and more leaves two finite positions, or three.
+/// Ā of up to e⁵⁵ leaves few finite positions.
 #[test]
 fn a_missing_softplus_is_named_where_nearly_everything_overflows() {
     let problem = layer();
@@ -63,14 +63,14 @@ fn a_softplus_that_overflows_is_named_by_where_it_does() {
     is_named(&problem, of(&problem, |x| (1.0 + x.exp()).ln()), None, "softplus-overflows");
 }
 
-/// NaN as where a kernel never writes: from the first positions on, where a missing softplus leaves the range as well, or everywhere.
+/// NaN as where a kernel never writes: from where a missing softplus leaves the range as well, and from a large step on.
 #[test]
 fn what_is_no_number_for_another_reason_has_no_name() {
     let mut problem = layer();
     // A large step, which others would clamp, proves nothing either.
     (0..problem.shape.dim).for_each(|d| problem.delta[d * problem.shape.seqlen + 40] = 60.0);
     let right = of(&problem, softplus);
-    for first in [0, 2, 40] {
+    for first in [2, 40] {
         let mut out = right.clone();
         out.chunks_mut(problem.shape.seqlen).for_each(|row| row[first..].fill(f32::NAN));
         let causes = "softplus-missing + softplus-overflows + delta-at-most-1 + a-negated";
