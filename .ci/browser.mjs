@@ -184,7 +184,7 @@ async function look(browser, folder) {
   const plots = existsSync(join(folder, "plots")) ? readdirSync(join(folder, "plots")) : [];
   const address = pathToFileURL(resolve(folder, "index.html")).href;
   for (const colorScheme of ["light", "dark"]) {
-    // What stands where has nothing to do with colours.
+    // Places have nothing to do with colours.
     for (const width of colorScheme === "dark" ? [1600] : [400, 800, 1600, 2200]) {
       const name = `${folder} ${colorScheme} ${width}`;
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 1000 } });

@@ -44,7 +44,7 @@ pub fn of_case(
     }
     let channel = problem.shape.seqlen.saturating_mul(problem.shape.dstate);
     let count = (CASE / channel.max(1)).clamp(1, judged.len());
-    // What explains the channels that are finite may explain what is no number in others.
+    // A cause of the channels that are finite may be one of the others, too.
     let mut of_finite: Named<Vec<Diagnosis>> = Named::default();
     for is_finite in [true, false] {
         let (rows, beyond) = worst_rows((problem, contract), output, truth, count, is_finite);

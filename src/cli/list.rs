@@ -24,7 +24,7 @@ use crate::tensor::GradientName;
     holdfast list regimes         what `--regime` takes, and why each is hard\n  \
     holdfast list faults          what a failure is compared with")]
 pub struct Args {
-    /// What to list [default: which lists there are]
+    /// Name of the list [default: which lists there are]
     pub what: Option<What>,
 }
 

@@ -153,7 +153,7 @@ pub fn worst(
     }
 }
 
-/// That of an element at this index of a whole tensor in the plain order, at its place as it was recorded.
+/// Place, as it was recorded, of an element with this index into a whole tensor in the plain order.
 pub fn worst_recorded(
     tensor: &str,
     (outline, name, index): (Outline, ComputedName, Vec<usize>),

@@ -51,7 +51,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Of this gradient.
+    /// How many channels, or rows of a step, add to one value of this gradient; none where each has its own.
     pub fn by(self, name: GradientName) -> Option<usize> {
         match name {
             Delta => self.delta,
@@ -96,8 +96,8 @@ impl Axes {
         }
     }
 
-    /// What there is of each axis of a tensor, from the plain order into the file's. `heads` makes what a head's axis and the one of its
-    /// channels have, of what the channels' has.
+    /// One value for each axis of a tensor, brought from the plain order into the file's. `heads` makes the values of a head's axis and
+    /// of its channels' one of that of the channels.
     fn in_file<T>(
         self,
         name: ComputedName,
@@ -129,7 +129,7 @@ impl Outline {
         self.recorded_place(name, index).into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The same in words; nothing where the layout is spec.md §3's, whose words are known.
+    /// Place of an element in words, a noun for each axis; nothing where the layout is spec.md §3's, whose words are known.
     pub fn recorded_words(self, name: impl Into<ComputedName>, index: Vec<usize>) -> String {
         if self.axes == Axes::default() {
             return String::new();

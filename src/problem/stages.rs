@@ -10,7 +10,7 @@
 //! - `y`: each state where it is read, their sum, and the product and the sum of the skip;
 //! - `gate`: silu(z) twice, and the product with it.
 //!
-//! Of a backward pass `y` alone is judged: y + D·u, which the gate multiplies, is kept in that type between the passes, rounded once,
+//! In a backward pass `y` alone is judged: y + D·u, which the gate multiplies, is kept in that type between the passes, rounded once,
 //! and `grad.z` is made of it (spec.md §6).
 //!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,

@@ -98,8 +98,8 @@ impl Arithmetic {
         (EXPONENTIAL + LOG_OF_ONE_PLUS) / U * self.unit + self.softplus_threshold
     }
 
-    /// The same of what is documented for e^x in it, which is damped as [`SOFTPLUS`] has it, by σ(x)/softplus(x), and for the logarithm
-    /// of a naive one: beside a library's.
+    /// Error of softplus beside a library's by what is documented for e^x in it, which is damped by σ(x)/softplus(x) as [`SOFTPLUS`] has
+    /// it, and for the logarithm of a naive one.
     pub fn fast_softplus(self, x: f64, softplus: f64) -> f64 {
         if !self.stages.is_fast(Fast::Softplus) {
             return 0.0;

@@ -89,7 +89,7 @@ pub fn showcase<'a>(
         _ => 2,
     };
     let of_weights = problems.enumerate().filter(|(_, (other, ..))| *other == weights);
-    // Of equals the first.
+    // Among equals, the first.
     of_weights.min_by_key(|&(_, (_, input, regime))| rank(input, regime)).map(|(place, _)| place)
 }
 

@@ -264,7 +264,7 @@ pub struct Worst {
     pub tensor: String,
     #[serde(default)]
     pub index: Vec<usize>,
-    /// The same with a noun for each axis, where the run's layout is not spec.md §3's; else empty.
+    /// Index with a noun for each axis, where the run's layout is not spec.md §3's; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
     #[serde(default = "nullable::nan", deserialize_with = "nullable::one")]

@@ -21,7 +21,7 @@ pub const LARGEST_HEADER: u64 = 4 << 20;
 /// Bytes before the header: its length.
 const PREFIX: u64 = 8;
 
-/// What files of tensors begin with that are no safetensors, what they are, and what writes safetensors of what is in them.
+/// Beginnings of files of tensors that are no safetensors, their kinds, and a command that writes safetensors of each.
 const OTHER_KINDS: [(&[u8], &str, &str); 3] = [
     (b"PK\x03\x04", "a zip archive, as torch.save and numpy.savez write them", "safetensors.torch.save_file"),
     (b"\x80\x02", "a pickle, as early versions of torch.save wrote them", "safetensors.torch.save_file"),

@@ -58,7 +58,7 @@ def test_a_function_that_takes_no_names_is_told_of_them():
     def mistaken(**inputs):
         return right(inputs, begin=0)
 
-    # What a function does with its arguments is its own.
+    # A function's use of its arguments is its own.
     with pytest.raises(TypeError, match=r"^right\(\) takes 0 positional arguments"):
         holdfast.assert_correct(mistaken, regimes="short")
 
@@ -471,7 +471,7 @@ def test_a_function_has_names_of_its_own():
 
     assert len(holdfast.assert_correct(elsewhere).cases) == 8
     assert holdfast.assert_correct(lambda first, second, /, a, b, c: reference(first, second, a, b, c), regimes="short").passed
-    # What stands for all the rest is no name of one.
+    # A parameter that takes all the rest is no name of one.
     assert len(holdfast.assert_correct(lambda *a, **b: right(*a, **b)).cases) == 8
     with pytest.raises(AssertionError, match=r"rerun holdfast.assert_correct\(elsewhere, method=\"foh\", regimes=\"short\","):
         holdfast.assert_correct(elsewhere, "foh", "short")

@@ -29,7 +29,7 @@
 //! - Exponents that are summed in log space: one sum after the other, δ of step l is at most u·Σ|z| since its block began. As a tree, a sum
 //!   of 2ʲ exponents moves as many factors eˢ where states are read and e⁻ˢ where inputs enter. Both are allowed.
 //!
-//! What is stated to be in f32 is not judged so: there the bounds of elements are as narrow.
+//! Stages that are stated to be in f32 are not judged so: there the bounds of elements are as narrow.
 //!
 //! # What looks like roundings
 //!

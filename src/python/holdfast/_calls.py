@@ -83,7 +83,7 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
         try:
             return fn(*args, **kwargs)
         except TypeError as error:
-            # Of compiled code, or of what a function hands all on to without naming any. All else is its own error.
+            # Compiled code says so, and a function that hands all on without naming any. All else is the function's own error.
             is_compiled = error.__traceback__ is not None and error.__traceback__.tb_next is None
             if is_compiled and not is_about_arrays(error) or is_open and _is_about_arguments(str(error), kwargs):
                 raise _refused(fn, kwargs, error) from error

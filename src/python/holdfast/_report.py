@@ -239,7 +239,7 @@ class Report:
         def fits(cause: Diagnosis) -> int:
             return sum(any(one.name == cause.name for one in diagnoses) for diagnoses in named)
 
-        # What comes first where it is given, of those that fit as many.
+        # Among those that fit as many, the one whose names come first.
         most = max((diagnoses[at] for at in range(max(map(len, named))) for diagnoses in named if at < len(diagnoses)), key=fits)
         count = fits(most)
         others = len(named) - count

@@ -420,7 +420,7 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
             report = report.searched({"not_begun": f"{_CASES * seconds:g} s"})
         elif not is_named:
             report = problem.judge(**ran, diagnosis=each).keeping(report, names)
-            # What has no name in one may have one in the next.
+            # A failure without a name in one may have one in the next.
             alike += [report.cases[0].id] if report.diagnosis else []
             names.update((case.diagnosis[0].name, None) for case in report.cases if case.diagnosis)
         explained[at] = report

@@ -16,7 +16,7 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
     let found = groups::by_key(failing, key);
     let view = |(_, places): (_, Vec<(usize, &Pair)>)| {
         let size = |pair: &Pair| grid::severity(pair.ratio);
-        // Of equals the first.
+        // Among equals, the first.
         let worst = places.iter().rev().max_by(|a, b| size(a.1).total_cmp(&size(b.1)));
         let &(place, pair) = worst.unwrap_or(&places[0]);
         let problem = &problems[place];

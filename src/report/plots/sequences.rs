@@ -24,7 +24,7 @@ pub fn outputs(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
     sheet(results, weights, "sequence", "Output", |tensor| tensor.output().is_some())
 }
 
-/// The same of gradients: a row of panels for each.
+/// Errors of gradients along the sequence: a row of panels for each.
 pub fn gradients(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
     sheet(results, weights, "gradient-sequence", "Gradient", |tensor| tensor.gradient().is_some())
 }

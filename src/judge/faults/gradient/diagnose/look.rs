@@ -196,7 +196,7 @@ impl Look<'_> {
             left += of_unit(error).powi(2);
             all += of_unit(specified).powi(2);
         }
-        // What is no number anywhere proves nothing: where the range ends has to agree.
+        // A gradient without any number proves nothing: where the range ends has to agree.
         let residual = if is_whole && lost > 0 && finite == 0 { f64::INFINITY } else { (left / all).sqrt() };
         Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
     }
