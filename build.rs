@@ -112,7 +112,7 @@ fn build() -> Result<(), String> {
         build.file(written(&out, &format!("copies_{method}.cpp"), &copies)?);
     }
     let library = out.join(format!("lib{LIBRARY}.a"));
-    let kept = kept(&out, &compiler_version(&build)?)?;
+    let kept = kept(&out, &build)?;
     if kept.as_ref().is_some_and(|kept| fs::copy(kept, &library).is_ok()) {
         println!("cargo::rustc-link-search=native={}", out.display());
         println!("cargo::rustc-link-lib=static={LIBRARY}");
@@ -131,15 +131,20 @@ fn build() -> Result<(), String> {
 
 /// Where the compiled kernels are kept for builds of other profiles and features, which would compile the same once more: by everything
 /// that they are made of, beside the folders of the profiles, in one of which `out` is `build/PACKAGE/out`. None where it is elsewhere.
-fn kept(out: &Path, compiler: &str) -> Result<Option<PathBuf>, String> {
-    let Some(target) = out.ancestors().nth(4) else {
+fn kept(out: &Path, build: &cc::Build) -> Result<Option<PathBuf>, String> {
+    let folders: Vec<&Path> = out.ancestors().collect();
+    let [_, _, build_folder, _, target, ..] = folders[..] else { return Ok(None) };
+    if !build_folder.ends_with("build") {
         return Ok(None);
-    };
-    let mut hasher = DefaultHasher::new();
-    (compiler, this_machine_fuses(), include_str!("build.rs")).hash(&mut hasher);
-    for name in ["TARGET", "CXX", "CXXFLAGS", "HOLDFAST_PLANT"] {
-        env::var_os(name).hash(&mut hasher);
     }
+    let mut hasher = DefaultHasher::new();
+    (compiler_version(build)?, include_str!("build.rs")).hash(&mut hasher);
+    env::var_os("HOLDFAST_PLANT").hash(&mut hasher);
+    // All flags, wherever they come from.
+    let compiler =
+        build.try_get_compiler().map_err(|error| format!("no C++ compiler: {error}"))?.to_command();
+    (compiler.get_program(), compiler.get_envs().collect::<Vec<_>>()).hash(&mut hasher);
+    compiler.get_args().filter(|arg| Path::new(arg) != out).for_each(|arg| arg.hash(&mut hasher));
     hash_folder(Path::new(KERNELS), &mut hasher)
         .map_err(|error| format!("cannot read {KERNELS}: {error}"))?;
     hash_folder(out, &mut hasher).map_err(|error| format!("cannot read {}: {error}", out.display()))?;
