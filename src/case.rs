@@ -70,6 +70,11 @@ const CERTIFIED: usize = 100_000;
 /// Elements of all gradients up to which a failure is diagnosed: each model computes as many.
 const DIAGNOSED: usize = 4_000_000;
 
+/// Whether these are few enough to be diagnosed.
+pub fn are_diagnosed(got: &Gradients<f32>) -> bool {
+    got.values().map(|tensor| tensor.values.len()).sum::<usize>() <= DIAGNOSED
+}
+
 /// The verdicts on a backward pass's gradients, and what they were judged by.
 #[derive(Clone, Debug, Default)]
 pub struct JudgedGradients {
@@ -86,8 +91,7 @@ pub fn diagnose_gradients(
     failing: &[GradientName],
     work: &Work,
 ) -> Named<Vec<Diagnosis>, GradientName> {
-    let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
-    if failing.is_empty() || elements > DIAGNOSED {
+    if failing.is_empty() || !are_diagnosed(got) {
         return Named::default();
     }
     let Pass { form, problem, given, .. } = pass;

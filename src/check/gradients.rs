@@ -7,6 +7,7 @@ use super::{BACKEND, Reason, Searching, TooLarge, meant};
 use crate::case;
 use crate::formula::ReadsNow;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::diagnose::Work;
 use crate::judge::lean;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
@@ -54,9 +55,9 @@ pub fn check<R: Read + Seek + Send>(
         let place = Place { id: format!("{}/{name}{BACKWARD}", place.regime), ..place.clone() };
         let form = name.form;
         let known = match ReadsNow::try_from(form) {
-            Ok(_) if !stages.holds_for_gradients() => {
-                Err(format!("gradients are judged in f32, or with y=bf16 or y=f16, and {stages} is stated"))
-            }
+            Ok(_) if !stages.holds_for_gradients() => Err(format!(
+                "gradients are judged in f32, or with y=bf16, y=f16 or exp=fast, and {stages} is stated"
+            )),
             known => known.map_err(|error| error.to_string()),
         };
         let reads_now = match known {
@@ -100,7 +101,7 @@ pub fn explain<R: Read + Seek + Send>(
         let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
         searching.case(case, &mut |case, work| {
             let mut failing = explained::failing_gradients(case);
-            let known = by_arithmetic(pass, got, &failing);
+            let known = by_arithmetic(pass, got, &failing, work);
             failing.retain(|name| known.get(*name).is_none());
             explained::diagnosed(case, known);
             explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
@@ -115,8 +116,10 @@ fn by_arithmetic(
     pass: Pass,
     got: &Gradients<f32>,
     failing: &[GradientName],
+    work: &Work,
 ) -> Named<Vec<Diagnosis>, GradientName> {
-    if pass.contract.arithmetic.stages != Stages::NONE || failing.is_empty() {
+    let is_stated = pass.contract.arithmetic.stages != Stages::NONE;
+    if is_stated || failing.is_empty() || !case::are_diagnosed(got) {
         return Named::default();
     }
     let kept = [StageType::F16, StageType::Bf16].map(|kept| {
@@ -128,7 +131,7 @@ fn by_arithmetic(
     });
     let all: Vec<_> = kept.into_iter().chain(Fast::ALL.map(meant::fast_math)).collect();
     let stages: Vec<Stages> = all.iter().map(|(stages, ..)| *stages).collect();
-    lean::explaining(pass, got, failing, &stages).map(|_, &(at, residual)| {
+    lean::explaining(pass, got, failing, &stages, work).map(|_, &(at, residual)| {
         let (_, name, what) = all[at].clone();
         vec![Diagnosis { name, what, residual }]
     })

@@ -8,8 +8,9 @@ use holdfast::results::Verdict;
 use holdfast::tensor::GradientName;
 
 use crate::arithmetic::{Factors, caused, check, scan_by, softplus};
-use crate::backward::{checked, recorded};
+use crate::backward::{checked, random, recorded};
 use crate::backward_arithmetic::{fails_alone, layer, stated, truth};
+use crate::support::problems::Layout;
 use crate::written::ComplexAs;
 
 /// e^x, off by so much of TIMES the 2 + ⌊1.173|x|⌋ ulp that are documented, the last rounding among them.
@@ -129,6 +130,25 @@ fn plain_f32_passes_where_it_is_stated() {
         let case = &check(&problem, scan(&problem, f32::exp), Some(Stages::FAST)).cases[0];
         assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.worst);
     }
+}
+
+/// Beyond ±π nothing is documented of sine and cosine: no bound there explains an error.
+#[test]
+fn angles_of_which_nothing_is_documented_explain_nothing() {
+    let (b, c) = (Operand::Variable, Operand::Variable);
+    let shape = Shape { batch: 1, dim: 4, dstate: 3, seqlen: 24, groups: 1 };
+    let layout =
+        Layout { shape, weights: Weights::Complex, input: InputType::F32, b, c, gate: true, extras: true };
+    let (mut problem, given) = random(&layout);
+    problem.a.iter_mut().skip(1).step_by(2).for_each(|angle| *angle = 50.0);
+    let wrong = truth(&problem, &given).map(|name, tensor| {
+        let factor = if name == GradientName::Delta { 1.5 } else { 1.0 };
+        tensor.with(tensor.values.iter().map(|&want| (factor * want) as f32).collect())
+    });
+    let case = checked(&recorded((&problem, &given), "zoh", &wrong, ComplexAs::Trailing)).remove(0);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let found: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+    assert!(!found.is_empty() && !found.contains(&"fast-math"), "{found:?}");
 }
 
 /// A gate that is nearly shut, of a backward pass.

@@ -17,8 +17,9 @@ use super::roundings::alike;
 use super::{AS_LARGE, Asked, CAREFUL, Kind, Lean, Sums};
 use crate::judge::budget::Bounds;
 use crate::judge::budget::gradient::{Pass, bounds};
+use crate::judge::diagnose::Work;
 use crate::judge::verdict::quotient;
-use crate::problem::Stages;
+use crate::problem::{Shape, Stages};
 use crate::promise::Promise;
 use crate::tensor::{GradientName, Gradients, Named, Tensor};
 
@@ -40,19 +41,29 @@ pub fn leaning_of_z(pass: Pass, got: &Tensor<f32>) -> Option<Lean> {
 }
 
 /// For each of these gradients, the first of some stages whose bounds it is within and whose errors it looks like, by their place in the
-/// list, and the largest share of such a bound.
+/// list, and the largest share of such a bound; as far as the work goes.
 pub fn explaining(
     pass: Pass,
     got: &Gradients<f32>,
     failing: &[GradientName],
     all: &[Stages],
+    work: &Work,
 ) -> Named<(usize, f64), GradientName> {
     let mut found: Named<(usize, f64), GradientName> = Named::default();
     let in_f32 = bounds_by(pass, Stages::NONE);
+    let Shape { batch, dim, dstate, seqlen, .. } = pass.problem.shape;
     for (place, &stages) in all.iter().enumerate() {
+        // A y in 16 bits is in grad.z alone.
+        let touched = |name: &&GradientName| stages.fast.is_some() || **name == GradientName::Z;
+        let asked: Vec<GradientName> =
+            failing.iter().filter(touched).copied().filter(|name| found.get(*name).is_none()).collect();
+        if asked.is_empty() || work.is_over() {
+            continue;
+        }
+        work.add(batch * dim * dstate * seqlen);
         let by_stages = bounds_by(pass, stages);
-        for &name in failing {
-            let (Some(got), None) = (got.get(name), found.get(name)) else { continue };
+        for name in asked {
+            let Some(got) = got.get(name) else { continue };
             let errors = Errors { got, stages, by_stages: &by_stages[name], in_f32: &in_f32[name] };
             let share = errors.largest_share();
             if share <= 1.0 && errors.looks_like() {
@@ -76,10 +87,13 @@ impl Errors<'_> {
         self.by_stages.bound[i / self.got.width]
     }
 
-    /// Infinite for what is no number.
+    /// Infinite for what is no number, and where nothing bounds an error, which is no explanation of it.
     fn largest_share(&self) -> f64 {
-        let shares = (0..self.got.values.len()).map(|i| quotient(self.error(i).abs(), self.bound(i)));
-        shares.fold(0.0, |most, share| if share.is_nan() { f64::INFINITY } else { share.max(most) })
+        let share = |i| match (self.error(i).abs(), self.bound(i)) {
+            (error, bound) if error.is_finite() && bound.is_finite() => quotient(error, bound),
+            _ => f64::INFINITY,
+        };
+        (0..self.got.values.len()).map(share).fold(0.0, f64::max)
     }
 
     /// 1/bound², or 0 where an element says nothing.
