@@ -285,10 +285,14 @@ impl<'c> Model<'c> {
             }
             // h, z ∂h/∂z and Δ ∂h/∂Δ.
             let [mut h, mut by_z, mut by_delta] = [V::all(0.0); 3];
-            let mut second = Lanes::ZERO;
+            let [mut second, mut fast] = [Lanes::ZERO; 2];
             for term in terms {
                 let (value, changed) = function_and_change(term.of, z, &phis);
                 let factor = term.factor.value() * delta.powi(term.delta);
+                // The very eᶻ of Ā.
+                if term.of == Function::Phi(0) {
+                    fast = fast + value.norm() * fast_transition(arithmetic, z) * factor.abs();
+                }
                 h = h + value * factor;
                 by_z = by_z + changed * factor;
                 by_delta = by_delta + value * (f64::from(term.delta) * factor);
@@ -303,7 +307,7 @@ impl<'c> Model<'c> {
             let moved = by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error;
             let moved = moved + second * (0.5 * delta_error * delta_error);
             let summed = sums::error((contract.sums, contract.arithmetic), terms, delta, size, &phis);
-            let error = summed + h.norm() * self.b_units + moved.times(higher_orders);
+            let error = summed + fast + h.norm() * self.b_units + moved.times(higher_orders);
             let b_bar = h * b;
             // Nothing is off where Δ or B is 0. Elsewhere h may come out as 0 because its terms cancel, and is not known to be.
             let given = if delta == 0.0 { Lanes::ZERO } else { b.norm() };

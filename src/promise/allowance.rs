@@ -26,22 +26,23 @@ pub const LOG_OF_ONE_PLUS: f64 = 1.5 * U;
 
 /// e^x by CUDA's `__expf`, which `--use_fast_math` puts in the place of `expf`, relative: 2 + ⌊1.173|x|⌋ ulp of at most 2u each, so that
 /// it is this and [`FAST_EXPONENT`] for each 1 in |x|. This and the other numbers of its kind are the largest errors that the CUDA C++
-/// Programming Guide documents ("Mathematical Functions", "Intrinsic Functions").
-const FAST_EXPONENTIAL: f64 = 4.0 * U;
+/// Programming Guide documents ("Mathematical Functions", "Intrinsic Functions"): distances from the correctly rounded result, which is
+/// off by u itself.
+const FAST_EXPONENTIAL: f64 = 5.0 * U;
 
 /// It has room for 2^x by the hardware, 2 ulp, of x log₂e as well: log₂e in f32 and its product with A, which are rounded before z is, move
 /// eᶻ by 2u|z|.
 const FAST_EXPONENT: f64 = 2.0 * 1.173 * U;
 
 /// A quotient by `__fdividef`: 2 ulp for denominators in 2⁻¹²⁶…2¹²⁶.
-const FAST_QUOTIENT: f64 = 4.0 * U;
+const FAST_QUOTIENT: f64 = 5.0 * U;
 
 /// Sine and cosine by `__sinf` and `__cosf` for angles in −π…π, √(2^(−2·21.41) + 2^(−2·21.19)) normwise; e^x, [`FAST_EXPONENTIAL`]; and
-/// their products, u: 14.25u, of which a framework's eᶻ has 8u ([`super::Contract::FRAMEWORK`]). Nothing is documented for larger angles.
-const FAST_TURN: f64 = 6.25 * U;
+/// their products, u: 15.25u, of which a framework's eᶻ has 8u ([`super::Contract::FRAMEWORK`]). Nothing is documented for larger angles.
+const FAST_TURN: f64 = 7.25 * U;
 
-/// A logarithm by `__logf`: absolute from ½ to 2, elsewhere 3 ulp.
-const FAST_LOGARITHM: [f64; 2] = [3.588_9e-7, 6.0 * U];
+/// A logarithm by `__logf`: absolute from ½ to 2, 2^−21.41, elsewhere 3 ulp.
+const FAST_LOGARITHM: [f64; 2] = [3.588_9e-7 + U, 7.0 * U];
 
 /// What the coefficients of a faulty kernel may be off the fault's own formula, relative: room for one exponential
 /// ([`EXPONENTIAL`]), the φ-functions made of it, and three products with Δ and B.
