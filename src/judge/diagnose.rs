@@ -19,8 +19,8 @@
 //!
 //! Where the recorded value is infinite or NaN, a model agrees that is beyond the range of f32 there
 //! ([`Row::beyond`](super::faults::scan::Row::beyond)); before that, and in channels that stay within the range, values have to
-//! be finite and fit. What is no number proves nothing by itself: at least [`FEWEST_TOLD`] finite wrong elements, or channels that
-//! leave the range at exactly the model's position, have to say the same.
+//! be finite and fit. What is no number proves nothing by itself: finite wrong elements and channels that leave the range at exactly
+//! the model's position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same.
 //!
 //! Of a recording, what no model explains is identified: [`Effort::RECORDED`] at once and [`identify`](fn@identify) in a second
 //! or more find what differs and the numbers in it, and accept it by the same rule.

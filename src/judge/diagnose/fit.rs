@@ -95,8 +95,11 @@ impl FitSums {
         beyond: bool,
     ) {
         if beyond && !got.is_finite() {
-            self.lost += usize::from(want.abs() > want_bound);
-            self.lost_of += (want / want_bound).powi(2);
+            // An infinity where the specified method has one, too, says nothing.
+            if want.abs() < f64::from(f32::MAX) {
+                self.lost += usize::from(want.abs() > want_bound);
+                self.lost_of += (want / want_bound).powi(2);
+            }
             return;
         }
         let off = |value: f64| if got.is_finite() { (got - value).abs() } else { f64::INFINITY };
@@ -143,18 +146,18 @@ pub(super) fn fit<'a>(
         let model = model(row);
         for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
             let (modelled, bounds) = (&model.tensors[name], &case.budget.tensors[name].bound);
-            if name == TensorName::Out && modelled.beyond.contains(&true) && modelled.beyond.contains(&false)
-            {
-                let own = got.values[row * modelled.beyond.len()..].iter();
-                let agrees = own.zip(&modelled.beyond).all(|(got, beyond)| got.is_finite() != *beyond);
-                sums.agreeing += usize::from(agrees);
-            }
+            let lost_before = sums.lost;
             for (i, &value) in modelled.values.iter().enumerate() {
                 let (at, element) = (row * modelled.values.len() + i, i / want.width);
                 let bound = bounds[row * modelled.bound.len() + element];
                 let specified = (want.values[at], bound);
                 let beyond = modelled.beyond[element];
                 sums.add(got.values[at], (value, modelled.bound[element]), specified, beyond);
+            }
+            if name == TensorName::Out && sums.lost > lost_before && modelled.beyond.contains(&false) {
+                let own = got.values[row * modelled.beyond.len()..].iter();
+                let agrees = own.zip(&modelled.beyond).all(|(got, beyond)| got.is_finite() != *beyond);
+                sums.agreeing += usize::from(agrees);
             }
         }
         if hasty && sums.share > 1.0 {

@@ -148,7 +148,7 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64, bool) {
         value = variant.finish.of(value);
         bound = 1.1 * bound + 2.0 * allowance::GATE * value.abs();
     }
-    let is_infinite = is_beyond(value.abs(), Format::for_input(problem.input));
+    let is_infinite = is_beyond(value.abs(), Format::for_input(problem.stored(TensorName::Out)));
     let (value, bound) = stored(read, value, bound);
     (value, bound, beyond || is_infinite)
 }

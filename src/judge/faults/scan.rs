@@ -53,7 +53,8 @@ impl Row {
         let size = value.re.abs().max(value.im.abs()) + error;
         let store = budget::store_error(problem, TensorName::LastState, size);
         self.bound.push(error + HALF_SUBNORMAL + store);
-        self.beyond.push(beyond || is_beyond(modulus(value), Format::F32));
+        let format = Format::for_input(problem.stored(TensorName::LastState));
+        self.beyond.push(beyond || is_beyond(modulus(value), format));
     }
 }
 
@@ -113,7 +114,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
             LastState::Times(factor) => last.state = last.state.scaled(factor),
             LastState::Early(by) => last = run.state_after(n, &maps[..seqlen.saturating_sub(by)]),
             LastState::Padded(by, pad) => last.state = run.padded(n, last.state, (by, pad)),
-            LastState::Within(from, to) if !(from..to).contains(&n) => last.state = Bounded::default(),
+            LastState::Within(from, to) if !(from..to).contains(&n) => last = Last::default(),
             LastState::Within(..) => {}
             LastState::OfComplex(of) => last.state.value = of.of(last.state.value),
             LastState::WithoutInput => {
