@@ -221,12 +221,8 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
     let conventions = recording.layout().conventions.stated();
     let mut all: Vec<String> =
         conventions.iter().map(|(key, value)| format!("; {key} = {value} is stated")).collect();
-    let has = |of| recording.layout().gradients.values().any(|all| all.get(of).is_some());
-    let types = recording.layout().conventions.types.stated().map(|(name, stored)| match name.gradient() {
-        Some(of) if !has(of) => format!("; {} is in {stored}", of.input()),
-        _ => format!("; {name} is in {stored}"),
-    });
-    all.extend(types);
+    let types = recording.layout().conventions.types.stated();
+    all.extend(types.map(|(name, stored)| format!("; {name} is in {stored}")));
     if recording.has_initial_state() {
         all.push("; it starts from a given state".to_owned());
     }

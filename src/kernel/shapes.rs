@@ -82,11 +82,7 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     let axes = problem.conventions.axes;
     if problem.conventions != (Conventions { axes, ..Conventions::default() }) {
         let stated = problem.conventions.stated();
-        let types = problem
-            .conventions
-            .types
-            .stated()
-            .map(|(name, stored)| format!("{} in {stored}", name.name().trim_start_matches("grad.")));
+        let types = problem.conventions.types.stated().map(|(name, stored)| format!("{name} in {stored}"));
         let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
         let stated: Vec<String> = stated.collect();
         let hint = "recordings alone have others";

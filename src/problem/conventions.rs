@@ -123,9 +123,13 @@ impl FromStr for StepLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLimit;
 
-/// Types of tensors, where they are others than spec.md §3 has. Of an input and its gradient the gradient's, where there is one.
+/// Types of tensors, where they are others than spec.md §3 has, and of gradients others than their inputs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Types([Option<InputType>; GradientName::ALL.len() + TensorName::ALL.len()]);
+pub struct Types {
+    /// By the gradient of each.
+    inputs: [Option<InputType>; GradientName::ALL.len()],
+    computed: [Option<InputType>; GradientName::ALL.len() + TensorName::ALL.len()],
+}
 
 impl Types {
     fn at(name: ComputedName) -> Option<usize> {
@@ -136,22 +140,39 @@ impl Types {
         }
     }
 
-    /// Type of an output, or of the input that a gradient is by.
+    /// Type of an output or a gradient.
     pub fn get(self, name: impl Into<ComputedName>) -> Option<InputType> {
-        Types::at(name.into()).and_then(|at| self.0[at])
+        let name = name.into();
+        let of_input = || name.gradient().and_then(|of| self.input(of));
+        Types::at(name).and_then(|at| self.computed[at]).or_else(of_input)
     }
 
     pub fn set(&mut self, name: impl Into<ComputedName>, stored: InputType) {
         if let Some(at) = Types::at(name.into()) {
-            self.0[at] = Some(stored);
+            self.computed[at] = Some(stored);
         }
     }
 
-    /// Tensors with a type of their own.
-    pub fn stated(self) -> impl Iterator<Item = (ComputedName, InputType)> {
-        let inputs = GradientName::ALL.map(ComputedName::from);
-        let outputs = TensorName::ALL.map(ComputedName::from);
-        inputs.into_iter().chain(outputs).zip(self.0).filter_map(|(name, stored)| Some((name, stored?)))
+    /// Type of the input that a gradient is by.
+    pub fn input(self, of: GradientName) -> Option<InputType> {
+        self.inputs[of as usize]
+    }
+
+    pub fn set_input(&mut self, of: GradientName, stored: InputType) {
+        self.inputs[of as usize] = Some(stored);
+    }
+
+    /// Types of inputs alone.
+    pub fn of_inputs(self) -> Types {
+        Types { inputs: self.inputs, ..Types::default() }
+    }
+
+    /// Names of tensors with a type of their own.
+    pub fn stated(self) -> impl Iterator<Item = (&'static str, InputType)> {
+        let inputs = GradientName::ALL.map(GradientName::input).into_iter().zip(self.inputs);
+        let gradients = GradientName::ALL.map(|name| ComputedName::from(name).name());
+        let computed = gradients.into_iter().chain(TensorName::ALL.map(TensorName::name)).zip(self.computed);
+        inputs.chain(computed).filter_map(|(name, stored)| Some((name, stored?)))
     }
 }
 

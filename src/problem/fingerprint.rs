@@ -29,13 +29,14 @@ impl Fingerprint {
         hash.update([weights.width() as u8, variable(b), variable(c), u8::from(delta_softplus)]);
         hash.update(input.to_string());
         // What has no statement and no initial state has the hash that it had before there were any.
-        if (Conventions { axes: Axes::default(), ..conventions }) != Conventions::default() {
+        let types = conventions.types.of_inputs();
+        if (Conventions { axes: Axes::default(), types, ..conventions }) != Conventions::default() {
             let statements = conventions.statements();
             statements.iter().for_each(|(key, text)| hash.update(format!("{key}={text};")));
             if !conventions.limit.is_none() {
                 hash.update(format!("{DT_LIMIT}={};", conventions.limit));
             }
-            conventions.types.stated().for_each(|(name, stored)| hash.update(format!("{name}={stored};")));
+            types.stated().for_each(|(name, stored)| hash.update(format!("{name}={stored};")));
         }
         Fingerprint(hash)
     }

@@ -39,7 +39,7 @@ use num_complex::Complex64;
 
 use self::conventions::{ComplexOutput, Reads, StateHolds};
 use self::stretch::Inputs;
-use crate::tensor::{ComputedName, Tensor, TensorName, Tensors};
+use crate::tensor::{ComputedName, GradientName, Tensor, TensorName, Tensors};
 
 pub use axes::{Axes, Order, Shared};
 pub use conventions::Conventions;
@@ -209,7 +209,7 @@ impl Problem {
         }
     }
 
-    /// Type in which an output is stored, or an input and its gradient.
+    /// Type in which an output or a gradient is stored.
     pub fn stored(&self, name: impl Into<ComputedName>) -> InputType {
         let name = name.into();
         let is_of_input_type = match name {
@@ -219,6 +219,12 @@ impl Problem {
         };
         let usual = if is_of_input_type { self.input } else { InputType::F32 };
         self.conventions.types.get(name).unwrap_or(usual)
+    }
+
+    /// Type in which the input is stored that a gradient is by.
+    pub fn stored_input(&self, of: GradientName) -> InputType {
+        let usual = if self.varies(of) { self.input } else { InputType::F32 };
+        self.conventions.types.input(of).unwrap_or(usual)
     }
 
     /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.

@@ -77,7 +77,7 @@ fn a_wrong_tensor_is_named() {
         ("u", zeros(Dtype::F32, &[4, 5]), "tensor `u` has shape (4, 5), expected (batch, dim, seqlen)"),
         ("u", zeros(Dtype::F64, &[2, 4, 5]), "tensor `u` is of type F64, expected F32, F16 or BF16"),
         ("u", zeros(Dtype::C64, &[2, 4, 5]), "tensor `u` is of type C64, expected F32, F16 or BF16"),
-        ("u", zeros(Dtype::F32, &[2, 4, 0]), "tensor `B` has shape"),
+        ("u", zeros(Dtype::F32, &[2, 4, 0]), "tensor `u` has seqlen = 0, expected at least 1"),
         ("delta", zeros(Dtype::F32, &[2, 5, 4]), "tensor `delta` has shape (2, 5, 4), expected (2, 4, 5)"),
         ("delta", zeros(Dtype::F64, &[2, 4, 5]), "tensor `delta` is of type F64, expected F32, F16 or BF16"),
         ("z", zeros(Dtype::C64, &[2, 4, 5]), "tensor `z` is of type C64"),

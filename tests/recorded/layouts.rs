@@ -164,6 +164,16 @@ fn every_layout_is_the_same_run() {
                 assert_eq!(got.outputs[0].tensors, want.outputs[0].tensors);
                 assert_eq!(recording.overview().expect("a run").fingerprint, fingerprint);
                 assert_eq!(judged(&file).verdict, Verdict::Pass, "{weights} {input} {order}");
+                // As the scan goes, from the last position on.
+                let [want, got] = [&plain, &file].map(|file| {
+                    let mut file = file.clone();
+                    file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+                    file.recording().by_positions(3).read(&rows).expect("a run")
+                });
+                for ((name, got, _), (_, want, _)) in got.problem.inputs().iter().zip(want.problem.inputs()) {
+                    assert_eq!(*got, want, "{weights} {input} {order} {name}, reversed");
+                }
+                assert_eq!(got.outputs[0].tensors, want.outputs[0].tensors);
             }
         }
     }
@@ -337,13 +347,72 @@ fn gradients_of_heads_are_sums() {
         let plain = with_gradients(&problem, &given, &rounded(&problem, &given, Method::Zoh));
         assert_eq!(judged(&plain).verdict, Verdict::Pass, "{weights}");
         for order in [Order::Bld, Order::Blhp] {
-            // The sum of a head that lacks one of its channels.
             let file = laid_out(&plain, order);
             let case = judged(&file);
             assert_eq!(case.verdict, Verdict::Pass, "{weights} {order}");
             assert_eq!(case.tensors.iter().count(), 9);
         }
     }
+}
+
+/// Complex gradients are pairs of floats or complex64, whichever their inputs are, in the file's order; those of real inputs are real.
+#[test]
+fn gradients_are_complex_as_they_like() {
+    let (mut problem, given) = headed(Weights::Complex, InputType::F32);
+    problem.conventions.axes.shared = shared();
+    let gradients = rounded(&problem, &given, Method::Zoh);
+    let plain = with_gradients(&problem, &given, &gradients);
+    for order in [Order::Bdl, Order::Bld, Order::Blhp] {
+        let of_order = if order == Order::Bdl { plain.clone() } else { laid_out(&plain, order) };
+        let mut pairs = of_order.clone();
+        for (name, tensor) in &of_order.tensors {
+            if name.starts_with("grad.") && tensor.dtype == Dtype::C64 {
+                let shape = [&tensor.shape[..], &[2]].concat();
+                pairs.set(name, Tensor { dtype: Dtype::F32, shape, bytes: tensor.bytes.clone() });
+            }
+        }
+        assert_eq!(judged(&pairs).verdict, Verdict::Pass, "{order}");
+        let mut complex = of_order.clone();
+        complex.set("grad.delta.zoh", tensor(Dtype::C64, &[2, 3, 7], &[0.0; 84]));
+        assert!(
+            refused(&complex).contains("tensor `grad.delta.zoh` is of type C64"),
+            "{}",
+            refused(&complex)
+        );
+    }
+    let mut other = laid_out(&plain, Order::Bld);
+    let zeros = vec![0.0; gradients[GradientName::B].values.len()];
+    other.set("grad.B.zoh", tensor(Dtype::F32, &[2, 3, 4, 7, 2], &zeros));
+    assert!(refused(&other).contains("tensor `grad.B.zoh` has shape (2, 3, 4, 7, 2)"), "{}", refused(&other));
+}
+
+/// Types of what was computed are no part of the inputs.
+#[test]
+fn inputs_are_the_same_whatever_was_made_of_them() {
+    let (problem, given) = headed(Weights::Real, InputType::Bf16);
+    let mut file = with_gradients(&problem, &given, &rounded(&problem, &given, Method::Zoh));
+    let fingerprint = |file: &File| file.recording().overview().expect("a run").fingerprint;
+    let before = fingerprint(&file);
+    let gradient = rounded(&problem, &given, Method::Zoh);
+    let Some(of_u) = gradient.get(GradientName::U) else { panic!("there is one") };
+    file.set("grad.u.zoh", tensor(Dtype::F32, &of_u.shape, &of_u.values));
+    assert_eq!(fingerprint(&file), before);
+    assert_eq!(file.recording().layout().conventions.types.input(GradientName::U), None);
+}
+
+#[test]
+fn sizes_of_nothing_are_told_before_they_are_multiplied() {
+    let mut file = File::default();
+    let huge = 1usize << 60;
+    for (name, shape) in
+        [("u", vec![0, huge, 1]), ("delta", vec![0, huge, 1]), ("A", vec![1]), ("B", vec![0, huge, 16, 1])]
+    {
+        let count = shape.iter().product();
+        file.set(name, tensor(Dtype::F32, &shape, &vec![0.0; count]));
+    }
+    file.set("C", tensor(Dtype::F32, &[0, huge, 16, 1], &[]));
+    file.set("out.zoh", tensor(Dtype::F32, &[0, huge, 1], &[]));
+    assert!(refused(&file).contains("batch = 0"), "{}", refused(&file));
 }
 
 /// A pass in f32, summed by heads in f32, is within its bounds; a sum that lacks a channel or a state is not, and its head is named.
@@ -424,7 +493,7 @@ fn heads_have_types_and_limits() {
     let [low, high] = [1, 3].map(|quarter| steps[quarter * steps.len() / 4]);
     let limit = StepLimit::new(low.into(), high.into()).expect("two limits");
     problem.conventions.limit = limit;
-    problem.conventions.types.set(Delta, InputType::F32);
+    problem.conventions.types.set_input(Delta, InputType::F32);
     problem.conventions.axes.shared = Shared { delta_bias: None, ..shared() };
     let mut wrong = problem.clone();
     let (of_another, row) = (2 * P * SHAPE.seqlen, P * SHAPE.seqlen);
@@ -444,7 +513,7 @@ fn heads_have_types_and_limits() {
         let file = laid_out(&plain, Order::Blhp);
         let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
         let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
-        assert!(checked.note.why.contains("; grad.delta is in f32"), "{}", checked.note.why);
+        assert!(checked.note.why.contains("; delta is in f32"), "{}", checked.note.why);
         let verdicts: Vec<Verdict> = checked.cases.iter().map(|case| case.verdict).collect();
         assert_eq!(verdicts, [verdict, verdict]);
         if let Some(worst) = checked.cases[0].worst.as_ref() {

@@ -29,7 +29,7 @@ fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
     let mut p = inputs::draw(&recipe, weights, F32, (operand, operand), &mut draw);
     p.judged_channels = p.channels().collect();
     p.conventions.types = types;
-    let stored = [U, Delta, A, B, C, D, Z, DeltaBias].map(|input| p.stored(input));
+    let stored = [U, Delta, A, B, C, D, Z, DeltaBias].map(|input| p.stored_input(input));
     let Problem { u, delta, a, b, c, d, z, delta_bias, .. } = &mut p;
     let values =
         [Some(u), Some(delta), Some(a), Some(b), Some(c), d.as_mut(), z.as_mut(), delta_bias.as_mut()];
@@ -219,7 +219,7 @@ fn a_fault_beside_a_limit_is_named() {
 
 fn types<const N: usize>(inputs: [(GradientName, InputType); N]) -> Types {
     let mut types = Types::default();
-    inputs.into_iter().for_each(|(input, stored)| types.set(input, stored));
+    inputs.into_iter().for_each(|(input, stored)| types.set_input(input, stored));
     types
 }
 

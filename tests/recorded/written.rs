@@ -83,10 +83,10 @@ impl File {
     /// The inputs of a problem.
     pub fn of(problem: &Problem, complex: ComplexAs) -> File {
         let s = problem.shape;
-        let own = |of: GradientName| (problem.weights, problem.stored(of));
+        let own = |of: GradientName| (problem.weights, problem.stored_input(of));
         let sequence = [s.batch, s.dim, s.seqlen];
         let operand = |of: GradientName, operand, values: &[f32]| {
-            let input = dtype(problem.stored(of));
+            let input = dtype(problem.stored_input(of));
             match (operand, problem.weights, complex) {
                 (Operand::Constant, ..) => weight(own(of), complex, &[s.dim, s.dstate], values),
                 (Operand::Variable, Weights::Real, _) => {
@@ -104,7 +104,7 @@ impl File {
             }
         };
         let real = |of: GradientName, shape: &[usize], values: &[f32]| {
-            tensor(dtype(problem.stored(of)), shape, values)
+            tensor(dtype(problem.stored_input(of)), shape, values)
         };
         let mut file = File::default();
         file.set("u", real(GradientName::U, &sequence, &problem.u));

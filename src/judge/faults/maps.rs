@@ -134,7 +134,7 @@ impl VariantScan<'_> {
             // What both are in a narrow type multiplies without an error.
             let exact = [GradientName::U, GradientName::B]
                 .iter()
-                .all(|&of| self.problem.stored(of) != InputType::F32);
+                .all(|&of| self.problem.stored_input(of) != InputType::F32);
             let error = if exact { 0.0 } else { mu * modulus(b_given) };
             let rounded = Bounded { value: b_given, error }.rounded(of_stage(Stage::DrivenB));
             let gain = modulus(b_u.value) / modulus(b_given);

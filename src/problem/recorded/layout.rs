@@ -132,6 +132,7 @@ impl Layout {
             gradients,
             views: BTreeMap::new(),
         };
+        layout.check_sizes()?;
         let mut groups = None;
         layout.b_operand = layout.operand("B", required(file, "B")?, &mut groups)?;
         layout.c_operand = layout.operand("C", required(file, "C")?, &mut groups)?;
@@ -213,8 +214,8 @@ impl Layout {
         Ok(Operand::Variable)
     }
 
-    /// u, delta, z, A, D and delta_bias; that no size of u and A is zero.
-    fn check_sequences<R>(&mut self, file: &TensorFile<R>, channels: Channels) -> Result<()> {
+    /// Checks that no size of u and A is zero: whatever other sizes there are, the file then holds as much.
+    fn check_sizes(&self) -> Result<()> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         for (name, what, found) in
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
@@ -223,6 +224,12 @@ impl Layout {
                 return Err(size(name, what, 0, "at least 1".into(), "an empty run has nothing to judge"));
             }
         }
+        Ok(())
+    }
+
+    /// u, delta, z, A, D and delta_bias.
+    fn check_sequences<R>(&mut self, file: &TensorFile<R>, channels: Channels) -> Result<()> {
+        let Shape { dim, dstate, seqlen, .. } = self.shape;
         required(file, "delta")?;
         let mut shared_rows = Vec::new();
         for name in ["u", "delta", "z"] {
@@ -296,12 +303,10 @@ impl Layout {
         Ok(())
     }
 
-    /// Types of tensors that have another one than spec.md §3 gives them; of an input with gradients these gradients', as what is
-    /// rounded here. All of one kind are of one type.
+    /// Types of tensors that have another one than spec.md §3 gives them. All of one kind are of one type.
     fn types<R>(&self, file: &TensorFile<R>) -> Result<Types> {
         let mut types = Types::default();
-        let mut set = |name: ComputedName, varies: bool, names: Vec<&str>| -> Result<()> {
-            let usual = if varies { self.input } else { InputType::F32 };
+        let found = |varies: bool, names: Vec<&str>| -> Result<Option<InputType>> {
             let mut first = None;
             for tensor in names {
                 let info = required(file, tensor)?;
@@ -317,19 +322,25 @@ impl Layout {
                     ));
                 }
             }
-            first.filter(|found| *found != usual).into_iter().for_each(|found| types.set(name, found));
-            Ok(())
+            Ok(first)
         };
-        for input in GradientName::ALL {
-            let own = file.info(input.input()).map(|_| input.input());
-            let gradients = self.gradients.values().filter_map(|all| all.get(input)).map(String::as_str);
-            let gradients: Vec<&str> = gradients.collect();
-            let names = if gradients.is_empty() { own.into_iter().collect() } else { gradients };
-            set(input.into(), varies(input, self.b_operand, self.c_operand), names)?;
+        for of in GradientName::ALL {
+            let varies = varies(of, self.b_operand, self.c_operand);
+            let usual = if varies { self.input } else { InputType::F32 };
+            let own = file.info(of.input()).map(|_| of.input());
+            let own = found(varies, own.into_iter().collect())?.unwrap_or(usual);
+            if own != usual {
+                types.set_input(of, own);
+            }
+            let names = self.gradients.values().filter_map(|all| all.get(of)).map(String::as_str);
+            let gradient = found(varies, names.collect())?;
+            gradient.filter(|gradient| *gradient != own).into_iter().for_each(|stored| types.set(of, stored));
         }
         for output in TensorName::ALL {
+            let usual = if output == TensorName::Out { self.input } else { InputType::F32 };
             let names = self.outputs.values().filter_map(|all| all.get(output)).map(String::as_str);
-            set(output.into(), output == TensorName::Out, names.collect())?;
+            let found = found(output == TensorName::Out, names.collect())?;
+            found.filter(|found| *found != usual).into_iter().for_each(|stored| types.set(output, stored));
         }
         Ok(types)
     }
@@ -360,11 +371,27 @@ impl Layout {
                 let Some(like) = like else {
                     return Err(missing(file, input, "a gradient belongs to an input of the file"));
                 };
-                let is_pair = |info: &TensorInfo| info.stored != Stored::C64;
-                let floats = |info: &TensorInfo| info.len * if is_pair(info) { 1 } else { 2 };
-                let same = info.shape == like.shape || is_pair(info) != is_pair(like);
-                let shared = self.shared(gradient, info);
-                if !(same && floats(info) == floats(like) || shared.is_some()) {
+                let is_varied = varies(gradient, self.b_operand, self.c_operand);
+                let is_complex = self.weights == Weights::Complex
+                    && matches!(
+                        gradient,
+                        GradientName::A | GradientName::B | GradientName::C | GradientName::InitialState
+                    );
+                if info.stored == Stored::C64 && !is_complex {
+                    return Err(mistyped(name, info, FLOATS.to_owned(), "its input is real"));
+                }
+                let of_elements = |info: &TensorInfo| match is_complex {
+                    true => complex_shape(info, is_varied),
+                    false => Some(info.shape.clone()),
+                };
+                let elements = of_elements(info);
+                let same = elements.is_some() && elements == of_elements(like);
+                let shared = elements.and_then(|shape| {
+                    let mut info = info.clone();
+                    info.shape = shape;
+                    self.shared(gradient, &info)
+                });
+                if !(same || shared.is_some()) {
                     return Err(misshapen(
                         name,
                         info,
@@ -477,7 +504,9 @@ fn order<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<Order> {
 /// States, where A says nothing of them: of a B whose positions stand where this order has them, or where another one does.
 fn dstate_of<R>(file: &TensorFile<R>, order: Order, seqlen: usize) -> Result<usize> {
     let b = required(file, "B")?;
-    let [are_second, are_last] = [1, 3].map(|at| b.shape.get(at) == Some(&seqlen));
+    let are_second = b.shape.get(1) == Some(&seqlen);
+    // Re and im may alternate there.
+    let are_last = b.shape.get(3).is_some_and(|&last| last == seqlen || last == seqlen.saturating_mul(2));
     let at = match (b.shape.len(), order) {
         (3, Order::Blhp) => 2,
         (..4, _) => 1,
@@ -493,6 +522,17 @@ fn dstate_of<R>(file: &TensorFile<R>, order: Order, seqlen: usize) -> Result<usi
     };
     let none = || misshapen("B", b, shape_of(&order.operand([0; 4])), order.shapes());
     b.shape.get(at).copied().ok_or_else(none)
+}
+
+/// Shape of a complex tensor in elements: floats come in pairs, or alternate along the sequence where that is the last of four axes. None
+/// where they do neither.
+fn complex_shape(info: &TensorInfo, varies: bool) -> Option<Vec<usize>> {
+    match (info.stored, &info.shape[..]) {
+        (Stored::C64, all) => Some(all.to_vec()),
+        (_, [b, g, n, last]) if varies => last.is_multiple_of(2).then(|| vec![*b, *g, *n, last / 2]),
+        (_, [all @ .., 2]) => Some(all.to_vec()),
+        _ => None,
+    }
 }
 
 fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {

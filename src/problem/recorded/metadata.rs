@@ -32,7 +32,7 @@ const STATEMENTS: [&str; 11] = [
 const NOTE: &str = "note.";
 
 /// Arguments of other people's scans, and what a recording has in their place.
-const ELSEWHERE: [(&[&str], &str); 14] = [
+const ELSEWHERE: [(&[&str], &str); 15] = [
     (&["dt_softplus", "softplus"], "delta_softplus states it"),
     (
         &["chunk_size", "chunk"],
@@ -53,9 +53,10 @@ const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["method", "discretization", "discretization_method"], "an output's name has it, as out.foh"),
     (&["is_complex", "complex"], "the type of A has it"),
     (&["reverse", "reversed", "backwards"], "direction=reverse states it"),
+    (&["state_type", "state_dtype"], "arithmetic states it: state=bf16 is a state that is kept so"),
     (&["dt_layout"], "layout states it, of all tensors"),
     (&["delta_bias", "dt_bias"], "the tensor delta_bias has it"),
-    (&["use_fast_math", "fast_math"], "no statement allows it"),
+    (&["use_fast_math", "fast_math"], "arithmetic=exp=fast states it"),
 ];
 
 /// Advice for an argument of other people's scans: what a recording has in its place. None for another name.
