@@ -413,7 +413,7 @@ def capture(
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
     its reason: so is one of a known scan with arguments that no recording has, as seq_idx. At the end of the block the reasons are
-    a warning, and so is that nothing was recorded. What is recorded of Mamba-2 has a channel for each of a head's.
+    a warning, and so is that nothing was recorded.
 
     For its gradients a call is given views of its inputs, its caller gets copies of what it returns, and all of them stay in
     memory as long as PyTorch has the graph. Where an input is used elsewhere as well, its gradients may be added up in another
