@@ -119,5 +119,6 @@ pub(super) fn one_state(system: &System, delta: Vec<f32>, u: Vec<f32>) -> Proble
         conventions: Default::default(),
         judged_channels: vec![(0, 0)],
         held: None,
+        packed: None,
     }
 }

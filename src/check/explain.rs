@@ -5,13 +5,15 @@ use std::io::{Read, Seek};
 use super::diagnosis::{self, Explains};
 use super::every::Survey;
 use super::meant::{self, Turn};
-use super::{Options, Reason, Truths, gradients};
+use super::{Options, Reason, Truths, gradients, packed};
+use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work, identify};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Search, Verdict};
+use crate::results::{CaseResult, Search, Verdict, explained};
+use crate::truth::scan::ScanTruth;
 
 /// Knowledge of the outputs of a judged run, from its judgement.
 pub struct Solved {
@@ -112,8 +114,16 @@ pub fn explain<R: Read + Seek + Send>(
     if let Some(solved) = solved.filter(|_| fails(of_outputs)) {
         let RecordedRun { mut problem, outputs } = recording.read(&solved.rows)?;
         for (at, case) in of_outputs.iter_mut().enumerate() {
+            let truth = solved.truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
+            let known = (stages, solved, at);
             searching.case(case, &mut |case, work| {
-                output(recording, (stages, solved), (&mut problem, &outputs), at, (case, work))
+                if problem.packed.is_none() {
+                    return output(recording, known, (&mut problem, &outputs[at], truth, ""), (case, work));
+                }
+                let Some(truth) = truth else { return Ok(()) };
+                let mut alone = packed::worst(&problem, (&outputs[at], truth), stages);
+                let shown = (&mut alone.problem, &alone.output, Some(&alone.truth), &*alone.place);
+                output(recording, known, shown, (case, work))
             })?;
         }
     }
@@ -123,23 +133,29 @@ pub fn explain<R: Read + Seek + Send>(
     Ok(())
 }
 
+/// What an output is compared with: a problem, and its truth where it has one; and what is said of the place.
+type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
+
 /// Explains one output: by fault models, then by what may have been meant, by other formulas, and by what has looser bounds. A step
 /// that was ended names nothing, and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
-    (stages, solved): (Stages, &Solved),
-    (problem, outputs): (&mut Problem, &[RecordedOutput]),
-    at: usize,
+    (stages, solved, at): (Stages, &Solved, usize),
+    (problem, output, truth, place): Shown,
     (case, work): (&mut CaseResult, &Work),
 ) -> Result<(), Reason> {
     let contract = Promise::recorded(stages).contract;
     let tensors = recording.layout().outputs.iter().nth(at);
-    let (Some(tensors), output) = (tensors, &outputs[at]) else { return Ok(()) };
-    let truth = solved.truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
+    let Some(tensors) = tensors else { return Ok(()) };
     let survey = solved.surveys.as_ref().map(|surveys| &surveys[at]);
     let by_rows = |problem: &mut Problem, explains: Explains, of_formulas, case: &mut CaseResult| {
         if let Some(truth) = truth {
+            let had: Vec<_> = case.tensors.iter().map(|(_, tensor)| tensor.diagnosis.len()).collect();
             diagnosis::of_case((problem, &contract), output, truth, (explains, of_formulas, work), case);
+            for ((_, tensor), had) in case.tensors.iter_mut().zip(had) {
+                tensor.diagnosis[had..].iter_mut().for_each(|found| found.what += place);
+            }
+            case.diagnosis = explained::headline(case);
         }
     };
     let meant = |problem: &Problem, turn, case: &mut CaseResult| {

@@ -104,7 +104,10 @@ pub fn explain<R: Read + Seek + Send>(
             let known = by_arithmetic(pass, got, &failing, work);
             failing.retain(|name| known.get(*name).is_none());
             explained::diagnosed(case, known);
-            explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
+            // Models of a backward pass know nothing of packed sequences.
+            if problem.packed.is_none() {
+                explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
+            }
             Ok(())
         })?;
     }

@@ -42,7 +42,11 @@ pub fn fit<R: Read + Seek + Send>(
     let at = (row / shape.dim, row % shape.dim);
     let numbers = shape.dstate * weights.width();
     let steps = shape.seqlen.saturating_mul(shape.dstate);
-    if recording.has_initial_state() || numbers > MOST.0 || steps > MOST.1 {
+    if recording.layout().packed.is_some()
+        || recording.has_initial_state()
+        || numbers > MOST.0
+        || steps > MOST.1
+    {
         return Ok(None);
     }
     // Values, bounds and what was recorded, of the first positions and of the last state.

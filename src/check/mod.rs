@@ -13,6 +13,7 @@ pub mod memory;
 #[cfg_attr(not(feature = "kernels"), path = "no_device.rs")]
 pub mod on_device;
 pub mod outputs;
+mod packed;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Seek};
@@ -223,6 +224,10 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
         conventions.iter().map(|(key, value)| format!("; {key} = {value} is stated")).collect();
     let types = recording.layout().conventions.types.stated();
     all.extend(types.map(|(name, stored)| format!("; {name} is in {stored}")));
+    if let Some(packed) = &recording.layout().packed {
+        let padding = if packed.is_padded() { ", whose padding is not judged" } else { "" };
+        all.push(format!("; {} sequences are packed{padding}", packed.sequences().count()));
+    }
     if recording.has_initial_state() {
         all.push("; it starts from a given state".to_owned());
     }

@@ -78,6 +78,7 @@ const HEAD: &str = "head";
 const GROUP: &str = "group";
 const STATE: &str = "state";
 const POSITION: &str = "position";
+const SEQUENCE: &str = "sequence";
 
 impl Axes {
     /// Nouns for the axes of a tensor in the plain order, of which it has so many.
@@ -92,6 +93,7 @@ impl Axes {
             (ComputedName::Output(TensorName::Out) | ComputedName::Gradient(U | Delta | Z), _) => {
                 vec![ITEM, channel, POSITION]
             }
+            (_, 4) => vec![ITEM, CHANNEL, SEQUENCE, STATE],
             _ => vec![ITEM, CHANNEL, STATE],
         }
     }
@@ -109,6 +111,8 @@ impl Axes {
         for (noun, at) in nouns.into_iter().zip(plain) {
             match (noun, self.order) {
                 (POSITION, Order::Bld | Order::Blhp) => found.insert(1, (noun, at)),
+                // Of the one item that they are in.
+                (SEQUENCE, _) => found[0] = (noun, at),
                 (CHANNEL, Order::Blhp) => found.extend([HEAD, CHANNEL].into_iter().zip(heads(at))),
                 _ => found.push((noun, at)),
             }

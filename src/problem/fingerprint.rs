@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::conventions::{DT_LIMIT, INITIAL_STATE};
 use super::stretch::{Inputs, Outline};
-use super::{Axes, Conventions, Operand, Problem};
+use super::{Axes, Conventions, Operand, Packed, Problem};
 use crate::hexfloat;
 
 /// Of SHA-256: enough that no two problems of a lifetime share them by chance.
@@ -41,6 +41,13 @@ impl Fingerprint {
         Fingerprint(hash)
     }
 
+    /// Sequences that are packed.
+    pub fn packed(&mut self, packed: Option<&Packed>) {
+        for number in packed.into_iter().flat_map(Packed::described) {
+            self.0.update((number as u64).to_le_bytes());
+        }
+    }
+
     /// The next input has so many values, or is left out, which differs from having none.
     pub fn tensor(&mut self, name: &str, len: Option<usize>) {
         if name == INITIAL_STATE && len.is_none() {
@@ -68,6 +75,7 @@ impl Problem {
     pub fn fingerprint(&self) -> String {
         let operands = [self.b_operand, self.c_operand];
         let mut hash = Fingerprint::new(self.outline(), operands, self.delta_softplus, self.conventions);
+        hash.packed(self.packed.as_deref());
         for (name, tensor, _) in self.inputs() {
             hash.tensor(name, tensor.map(Vec::len));
             hash.values(tensor.map_or(&[][..], |values| values));

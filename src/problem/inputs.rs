@@ -109,6 +109,7 @@ pub fn draw(
             .map(|i| (i / shape.dim, i % shape.dim))
             .collect(),
         held: None,
+        packed: None,
     }
 }
 

@@ -24,6 +24,7 @@ mod fingerprint;
 pub mod inputs;
 pub mod one_step;
 pub mod output_gradients;
+pub mod packed;
 pub mod plan;
 pub mod probe;
 pub mod recorded;
@@ -35,6 +36,8 @@ pub mod stretch;
 pub mod sweep;
 pub mod transform;
 
+use std::sync::Arc;
+
 use num_complex::Complex64;
 
 use self::conventions::{ComplexOutput, Reads, StateHolds};
@@ -44,6 +47,7 @@ use crate::tensor::{ComputedName, GradientName, Tensor, TensorName, Tensors};
 pub use axes::{Axes, Order, Shared};
 pub use conventions::Conventions;
 pub use output_gradients::OutputGradients;
+pub use packed::{Packed, Sequence};
 pub use shape::{Operand, Shape, Weights};
 pub use stages::{Stage, Stages};
 
@@ -81,7 +85,8 @@ pub struct Problem {
     /// (dim)
     pub delta_bias: Option<Vec<f32>>,
     pub delta_softplus: bool,
-    /// (batch, dim, dstate)·w: x_{−1}, 0 where it is left out; poly's reversed scan starts from 0.
+    /// (batch, dim, dstate)·w: x_{−1}, 0 where it is left out; poly's reversed scan starts from 0. Of packed sequences (batch, dim,
+    /// initial states, dstate)·w.
     pub initial_state: Option<Vec<f32>>,
     pub conventions: Conventions,
     /// The channels (batch index, dim index) for which truth is computed and which are judged; a kernel
@@ -89,6 +94,8 @@ pub struct Problem {
     pub judged_channels: Vec<(usize, usize)>,
     /// Which rows the tensors hold; none: all of them.
     pub held: Option<Held>,
+    /// The sequences of each item; none: each is one.
+    pub packed: Option<Arc<Packed>>,
 }
 
 /// The rows that a problem's tensors hold: a few channels of a recording that need not fit into memory. Sizes, indices and
@@ -129,7 +136,7 @@ impl Problem {
             _ => self.shape.operand_len(operand, self.weights),
         };
         let channels = held.map_or(self.shape.batch * dim, |held| held.channels.len());
-        let states = channels * dstate * self.weights.width();
+        let states = channels * self.states_of_each()[0] * dstate * self.weights.width();
         [
             ("u", Some(&self.u), sequence),
             ("delta", Some(&self.delta), sequence),
@@ -149,9 +156,10 @@ impl Problem {
         (0..self.shape.batch * dim).map(move |row| (row / dim, row % dim))
     }
 
-    /// Index of the first float of state n of x_{−1}.
+    /// Index of the first float of state n of x_{−1}, of the first one where a channel is given several.
     pub fn state_index(&self, (batch, channel): (usize, usize), n: usize) -> usize {
-        (self.channel_row(batch, channel) * self.shape.dstate + n) * self.weights.width()
+        let row = self.channel_row(batch, channel) * self.states_of_each()[0];
+        (row * self.shape.dstate + n) * self.weights.width()
     }
 
     /// Whether a constant B multiplies C, in place of u.

@@ -85,6 +85,7 @@ impl OneStep {
             conventions: Default::default(),
             judged_channels: (0..n).map(|channel| (0, channel)).collect(),
             held: None,
+            packed: None,
         };
         let given = OutputGradients { dout: vec![0.0; n], dlast_state: Some(grad) };
         OneStep { coefficients, grad_a_bar, grad_b_bar, problem, given }

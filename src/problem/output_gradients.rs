@@ -9,7 +9,7 @@ use crate::tensor::{GradientName, Tensor};
 pub struct OutputGradients {
     /// (batch, dim, seqlen). A kernel holds it in the input type, rounded to nearest.
     pub dout: Vec<f32>,
-    /// (batch, dim, dstate)·w; none where the loss does not see the last state.
+    /// (batch, dim, dstate)·w; none where the loss does not see the last state. Of packed sequences (batch, dim, last states, dstate)·w.
     pub dlast_state: Option<Vec<f32>>,
 }
 
@@ -79,7 +79,10 @@ impl Problem {
             B => operand(self.b_operand),
             C => operand(self.c_operand),
             D | DeltaBias => (vec![rows], 1),
-            InitialState => (vec![batch, dim, dstate], weight),
+            InitialState => match self.states_of_each() {
+                [1, _] => (vec![batch, dim, dstate], weight),
+                [states, _] => (vec![batch, dim, states, dstate], weight),
+            },
         };
         Tensor { shape, width, element: self.stored(name), values }
     }

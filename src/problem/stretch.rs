@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use super::conventions::{Direction, Types};
+use super::packed::Sequence;
 use super::{Axes, Conventions, InputType, Problem, Shape, Weights};
 use crate::tensor::{Tensor, TensorName};
 
@@ -16,7 +17,10 @@ pub trait Inputs: Sync {
 
     fn outline(&self) -> Outline;
 
-    /// These positions of the channel (batch index, dim index), not empty and within the sequence.
+    /// The sequences of an item of the batch.
+    fn sequences(&self, item: usize) -> Cow<'_, [Sequence]>;
+
+    /// These positions of the channel (batch index, dim index), not empty and within one sequence.
     ///
     /// # Errors
     /// [`Inputs::Error`] for a file that can no longer be read.
@@ -40,6 +44,8 @@ pub struct Outline {
     pub types: Types,
     /// Axes of the tensors as they were recorded.
     pub axes: Axes,
+    /// Last states of a channel.
+    pub last_states: usize,
 }
 
 impl Outline {
@@ -47,10 +53,14 @@ impl Outline {
     pub fn layout(self, name: TensorName) -> (Vec<usize>, usize, InputType) {
         // The weight type is f32 whatever the input type.
         let (rest, width, usual) = match name {
-            TensorName::Out => (self.shape.seqlen, 1, self.input),
-            TensorName::LastState => (self.shape.dstate, self.weights.width(), InputType::F32),
+            TensorName::Out => (vec![self.shape.seqlen], 1, self.input),
+            TensorName::LastState => {
+                let dstate = self.shape.dstate;
+                let rest = if self.last_states == 1 { vec![dstate] } else { vec![self.last_states, dstate] };
+                (rest, self.weights.width(), InputType::F32)
+            }
         };
-        (vec![rest], width, self.types.get(name).unwrap_or(usual))
+        (rest, width, self.types.get(name).unwrap_or(usual))
     }
 
     /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.
@@ -63,7 +73,7 @@ impl Outline {
 /// Some positions of one channel, and its weights.
 #[derive(Debug)]
 pub struct Stretch<'a> {
-    /// Holds at least those positions, and of u those before and after them.
+    /// Holds at least those positions, and of u those before and after them; nothing of other sequences.
     pub problem: Cow<'a, Problem>,
     /// The channel in `problem`.
     pub at: (usize, usize),
@@ -84,6 +94,10 @@ impl<I: Inputs, F: Fn(&mut Problem) + Sync> Inputs for Changed<'_, I, F> {
         self.inputs.outline()
     }
 
+    fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
+        self.inputs.sequences(item)
+    }
+
     fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, Self::Error> {
         let Stretch { problem, at, first } = self.inputs.stretch(at, positions)?;
         let mut problem = problem.into_owned();
@@ -101,10 +115,28 @@ impl Inputs for Problem {
 
     fn outline(&self) -> Outline {
         let Conventions { direction, types, axes, .. } = self.conventions;
-        Outline { shape: self.shape, weights: self.weights, input: self.input, direction, types, axes }
+        let [_, last_states] = self.states_of_each();
+        Outline {
+            shape: self.shape,
+            weights: self.weights,
+            input: self.input,
+            direction,
+            types,
+            axes,
+            last_states,
+        }
     }
 
-    fn stretch(&self, at: (usize, usize), _: Range<usize>) -> Result<Stretch<'_>, Infallible> {
-        Ok(Stretch { problem: Cow::Borrowed(self), at, first: 0 })
+    fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
+        Problem::sequences(self, item)
+    }
+
+    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, Infallible> {
+        let Some(packed) = &self.packed else {
+            return Ok(Stretch { problem: Cow::Borrowed(self), at, first: 0 });
+        };
+        let sequence = packed.at(at.0, positions.start);
+        let (problem, at) = self.alone(at, sequence);
+        Ok(Stretch { problem, at, first: sequence.positions.start })
     }
 }

@@ -70,6 +70,8 @@ named! {
         Bf16 => "BF16",
         F32 => "F32",
         F64 => "F64",
+        I32 => "I32",
+        I64 => "I64",
         /// Two F32, re then im.
         C64 => "C64",
     }
@@ -80,8 +82,8 @@ impl Stored {
     pub fn size(self) -> u64 {
         match self {
             Stored::F16 | Stored::Bf16 => 2,
-            Stored::F32 => 4,
-            Stored::F64 | Stored::C64 => 8,
+            Stored::F32 | Stored::I32 => 4,
+            Stored::F64 | Stored::C64 | Stored::I64 => 8,
         }
     }
 }
@@ -209,11 +211,11 @@ impl<R: Read + Seek> TensorFile<R> {
     }
 
     /// Some floats of a tensor, widened to f32; of a C64 re and im are one each. None when there is no such tensor, or when it
-    /// is F64; fewer than asked for where it has fewer.
+    /// is F64 or has integers; fewer than asked for where it has fewer.
     pub fn floats(&self, name: &str, range: Range<usize>) -> Result<Option<Vec<f32>>, TensorFileError> {
         let Some(info) = self.tensors.get(name) else { return Ok(None) };
         Ok(match info.stored {
-            Stored::F64 => None,
+            Stored::F64 | Stored::I32 | Stored::I64 => None,
             Stored::F16 => Some(self.decode(info, range, |b| half::f16::from_le_bytes(b).to_f32())?),
             Stored::Bf16 => Some(self.decode(info, range, |b| half::bf16::from_le_bytes(b).to_f32())?),
             Stored::F32 | Stored::C64 => Some(self.decode(info, range, f32::from_le_bytes)?),
@@ -228,6 +230,16 @@ impl<R: Read + Seek> TensorFile<R> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The numbers of a tensor of integers. None when there is no such tensor, or of another type.
+    pub fn integers(&self, name: &str) -> Result<Option<Vec<i64>>, TensorFileError> {
+        let Some(info) = self.tensors.get(name) else { return Ok(None) };
+        Ok(match info.stored {
+            Stored::I32 => Some(self.decode(info, 0..info.len, |b| i64::from(i32::from_le_bytes(b)))?),
+            Stored::I64 => Some(self.decode(info, 0..info.len, i64::from_le_bytes)?),
+            _ => None,
+        })
     }
 
     /// Reads numbers a piece at a time, so that their bytes and they themselves are never both held.

@@ -66,9 +66,14 @@ pub enum TruthError {
 impl TruthError {
     /// The same, told of another place.
     fn at(self, name: String) -> Self {
+        let told = |place| format!("{name}: {place}");
         match self {
             TruthError::Uncertified { place, reason, bits } => {
-                TruthError::Uncertified { place: format!("{name}: {place}"), reason, bits }
+                TruthError::Uncertified { place: told(place), reason, bits }
+            }
+            TruthError::Pole { place } => TruthError::Pole { place: told(place) },
+            TruthError::StepTooLarge { place, found, limit } => {
+                TruthError::StepTooLarge { place: told(place), found, limit }
             }
             other => other,
         }

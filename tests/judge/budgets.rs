@@ -193,6 +193,7 @@ fn unkind(weights: Weights, a: Vec<f32>, b: Vec<f32>, c: Vec<f32>, delta: Vec<f3
         delta_softplus: false,
         judged_channels: vec![(0, 0)],
         held: None,
+        packed: None,
         ..plan::plan(&filter)[0].draw(1)
     }
 }

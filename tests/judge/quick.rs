@@ -117,6 +117,7 @@ fn scans(steps: &CoefficientProblem, random: &mut ChaCha8Rng) -> Problem {
         conventions: Default::default(),
         judged_channels: (0..dim).map(|d| (0, d)).collect(),
         held: None,
+        packed: None,
     }
 }
 

@@ -103,6 +103,7 @@ pub fn problem(kind: Kind, weights: Weights) -> Problem {
         conventions: Default::default(),
         judged_channels: (0..batch * dim).map(|i| (i / dim, i % dim)).collect(),
         held: None,
+        packed: None,
     }
 }
 

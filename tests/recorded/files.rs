@@ -52,6 +52,7 @@ fn run(weights: Weights, input: InputType) -> File {
         conventions: Default::default(),
         judged_channels: Vec::new(),
         held: None,
+        packed: None,
     };
     let mut file = File::of(&problem, ComplexAs::Interleaved);
     let states = numbers(24 * width);
@@ -185,7 +186,7 @@ fn metadata_that_contradict_are_named() {
         ("arithmetic", "gate=f64", "metadata `arithmetic`: expected f32, f16, bf16 or tf32 for all stages"),
         ("dt_softplus", "true", "metadata `dt_softplus` is no statement of a recorded run's, expected one of arithmetic, "),
         ("dt_softplus", "true", "or a note (hint: a note would be `note.dt_softplus`; delta_softplus states it)"),
-        ("seq_idx", "0", "; each sequence is a recording of its own)"),
+        ("seq_idx", "0", "; the tensor seq_idx or cu_seqlens has it)"),
         ("delta_sofplus", "true", "; did you mean `delta_softplus`?)"),
         ("Reads", "before-update", "; did you mean `reads`?)"),
         ("input-type", "bf16", "; did you mean `input_type`?)"),

@@ -57,7 +57,7 @@ fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
 }
 
 /// The tensor with its axes in this order.
-fn permuted(from: &Tensor, order: &[usize]) -> Tensor {
+pub fn permuted(from: &Tensor, order: &[usize]) -> Tensor {
     let shape: Vec<usize> = order.iter().map(|&axis| from.shape[axis]).collect();
     let count: usize = from.shape.iter().product();
     let size = from.bytes.len() / count;
@@ -75,7 +75,7 @@ fn permuted(from: &Tensor, order: &[usize]) -> Tensor {
 }
 
 /// Each `step`-th index along an axis.
-fn every(from: &Tensor, axis: usize, step: usize) -> Tensor {
+pub fn every(from: &Tensor, axis: usize, step: usize) -> Tensor {
     let inner = from.bytes.len() / from.shape[..=axis].iter().product::<usize>();
     let rows =
         from.bytes.chunks(inner).enumerate().filter(|(i, _)| (i % from.shape[axis]).is_multiple_of(step));

@@ -25,6 +25,7 @@ mod native;
 mod on_device;
 mod outputs;
 mod overflow;
+mod packed;
 mod runs;
 mod streamed;
 mod structured;

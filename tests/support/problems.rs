@@ -89,6 +89,7 @@ impl Layout {
             conventions: Default::default(),
             judged_channels: Vec::new(),
             held: None,
+            packed: None,
         }
     }
 }
@@ -137,5 +138,6 @@ pub fn channel(a: &[f32], delta: &[f32], u: &[f32]) -> Problem {
         conventions: Conventions::default(),
         judged_channels: vec![(0, 0)],
         held: None,
+        packed: None,
     }
 }

@@ -142,6 +142,7 @@ fn channel(delta: f32, u: &[f32]) -> Problem {
         conventions: Default::default(),
         judged_channels: vec![(0, 0)],
         held: None,
+        packed: None,
     }
 }
 

@@ -80,6 +80,7 @@ fn solved(case: &Case) -> GradientTruth {
         conventions: Default::default(),
         judged_channels: Vec::new(),
         held: None,
+        packed: None,
     };
     let given = |name| read(&case.given, name);
     let given = OutputGradients { dout: given("dout").expect("dout"), dlast_state: given("dlast_state") };

@@ -198,6 +198,7 @@ fn problem(case: &Scan) -> Problem {
         conventions: Conventions { limit, ..Conventions::default() },
         judged_channels: case.channels.clone(),
         held: None,
+        packed: None,
     }
 }
 

@@ -56,6 +56,11 @@
 //! mostly nothing. Its derivative by delta is 0 there. Where a limit is within the error of Δ, a kernel's may be on either side, and its
 //! `grad.delta` be 0 or the g that it is without a limit: it may be off by |g| there, which allows as much on the other side of either.
 //!
+//! # Packed sequences
+//!
+//! Each is a problem of its own: nothing of it is rounded with anything of another. One channel is judged by the count of repeats of that
+//! of its sequences which has most.
+//!
 //! # In log space
 //!
 //! A scan that is stated to be in log space ([`crate::problem::stages`]) has Π Āⱼ = exp(s_l − s_k) for the running sums s of
@@ -110,7 +115,7 @@ pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_o
 use crate::formula::Form;
 use crate::judge::ulp::Format;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{InputType, Problem, Shape, Weights};
+use crate::problem::{InputType, Problem, Sequence, Shape, Weights};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
@@ -144,6 +149,18 @@ impl Bounds {
         self.worst_case.push(bound(worst_case));
         self.store.push(store);
         self.rounding.push(bound(rounding));
+    }
+
+    /// Of so many elements that are 0 and of `width` values each.
+    fn of_nothing(len: usize, width: usize) -> Bounds {
+        let least = vec![f64::from(f32::MIN_POSITIVE); len];
+        Bounds {
+            value: vec![0.0; len * width],
+            bound: least.clone(),
+            worst_case: least.clone(),
+            store: vec![0.0; len],
+            rounding: least,
+        }
     }
 
     /// Of the last states, where one z or b occurs `repeats` times.
@@ -260,8 +277,9 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
 
     /// What the recurrences allow, for a walk elsewhere.
     pub fn numbers(&self) -> Result<Numbers, I::Error> {
-        let stretch = self.inputs.stretch(self.at, 0..1)?;
-        Ok(Numbers::new(self.channel(&stretch)))
+        let sequence = &self.inputs.sequences(self.at.0)[0];
+        let stretch = self.stretch(sequence, &(0..1))?;
+        Ok(Numbers::new(self.channel(&stretch, sequence)))
     }
 
     /// How often the most frequent z or b occurs, in all directions.
@@ -271,15 +289,18 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
 
     /// The same, by tables of at most so many different numbers: where there are more, in several walks.
     pub fn repeats_within(&self, capacity: usize) -> Result<f64, I::Error> {
-        let (mut most, mut left) = (1, vec![Share::WHOLE]);
-        while let Some(share) = left.pop() {
-            let mut repeats = Repeats::new(share, capacity.max(1));
-            for positions in self.stretches() {
-                let stretch = self.inputs.stretch(self.at, positions.clone())?;
-                states::count(self.channel(&stretch), positions, &mut repeats);
+        let mut most = 1;
+        for sequence in self.inputs.sequences(self.at.0).iter().filter(|sequence| !sequence.is_padding) {
+            let mut left = vec![Share::WHOLE];
+            while let Some(share) = left.pop() {
+                let mut repeats = Repeats::new(share, capacity.max(1));
+                for positions in self.stretches(sequence) {
+                    let stretch = self.stretch(sequence, &positions)?;
+                    states::count(self.channel(&stretch, sequence), positions, &mut repeats);
+                }
+                most = most.max(repeats.most());
+                left.append(&mut repeats.left);
             }
-            most = most.max(repeats.most());
-            left.append(&mut repeats.left);
         }
         Ok(self.directions() * most as f64)
     }
@@ -294,33 +315,70 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         repeats: &[f64],
         mut each: impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
     ) -> Result<f64, I::Error> {
+        let mut sums = Sums::default();
+        for sequence in self.inputs.sequences(self.at.0).iter() {
+            match sequence.is_padding {
+                true => self.pad(sequence, repeats, &mut each)?,
+                false => self.walk_sequence(sequence, repeats, &mut sums, &mut each)?,
+            }
+        }
+        Ok(sums.largest_z)
+    }
+
+    /// Bounds of what is not judged, and read as 0.
+    fn pad(
+        &self,
+        sequence: &Sequence,
+        repeats: &[f64],
+        each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
+    ) -> Result<(), I::Error> {
         let Outline { shape, weights, .. } = self.inputs.outline();
+        let nothing = |len, width| repeats.iter().map(|_| Bounds::of_nothing(len, width)).collect();
+        each(TensorName::Out, sequence.positions.start, nothing(sequence.positions.len(), 1))?;
+        match sequence.last {
+            Some(slot) => {
+                each(TensorName::LastState, slot * shape.dstate, nothing(shape.dstate, weights.width()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn walk_sequence(
+        &self,
+        sequence: &Sequence,
+        repeats: &[f64],
+        sums: &mut Sums,
+        each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
+    ) -> Result<(), I::Error> {
+        let Outline { shape, weights, .. } = self.inputs.outline();
+        let seqlen = sequence.positions.len();
         let nothing = States::new(weights, shape.dstate);
-        let (stretches, mut sums) = (self.stretches(), Sums::default());
+        let stretches = self.stretches(sequence);
         // Of a scan in both directions: where each stretch begins from behind. It is walked backwards once more when its turn
         // comes.
         let mut behind = vec![nothing.clone()];
         if self.form.is_bidirectional() {
             for positions in stretches.iter().skip(1).rev() {
-                let stretch = self.inputs.stretch(self.at, positions.clone())?;
+                let stretch = self.stretch(sequence, positions)?;
+                let channel = self.channel(&stretch, sequence);
                 let mut states = behind[behind.len() - 1].clone();
-                sums.clear(self.channel(&stretch), positions.len());
-                states.walk(self.channel(&stretch), positions.clone(), true, &mut sums);
+                sums.clear(channel, positions.len());
+                states.walk(channel, positions.clone(), true, sums);
                 behind.push(states);
             }
         }
         let mut states = nothing;
         for positions in stretches {
-            let stretch = self.inputs.stretch(self.at, positions.clone())?;
-            let channel = self.channel(&stretch);
+            let stretch = self.stretch(sequence, &positions)?;
+            let channel = self.channel(&stretch, sequence);
             if positions.start == 0 {
                 states = States::initial(channel);
             }
             sums.clear(channel, positions.len());
             if let (true, Some(mut states)) = (self.form.is_bidirectional(), behind.pop()) {
-                states.walk(channel, positions.clone(), true, &mut sums);
+                states.walk(channel, positions.clone(), true, sums);
             }
-            states.walk(channel, positions.clone(), false, &mut sums);
+            states.walk(channel, positions.clone(), false, sums);
             let readout = Readout::new(channel);
             let of = |&repeats: &f64| {
                 let mut bounds = Bounds::default();
@@ -329,25 +387,34 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
                 }
                 bounds
             };
-            each(TensorName::Out, positions.start, repeats.iter().map(of).collect())?;
-            if positions.end == shape.seqlen {
+            let first = sequence.positions.start + positions.start;
+            each(TensorName::Out, first, repeats.iter().map(of).collect())?;
+            if let Some(slot) = sequence.last.filter(|_| positions.end == seqlen) {
                 let last = states.last(channel);
                 let of = |&repeats: &f64| Bounds::of_last_state(channel, &last, repeats);
-                each(TensorName::LastState, 0, repeats.iter().map(of).collect())?;
+                each(TensorName::LastState, slot * shape.dstate, repeats.iter().map(of).collect())?;
             }
         }
-        Ok(sums.largest_z)
+        Ok(())
     }
 
-    fn channel<'b>(&'b self, stretch: &'b Stretch) -> Channel<'b> {
+    /// Inputs at these positions, counted from the start of the sequence.
+    fn stretch(&self, sequence: &Sequence, positions: &Range<usize>) -> Result<Stretch<'a>, I::Error> {
+        let start = sequence.positions.start;
+        let stretch = self.inputs.stretch(self.at, start + positions.start..start + positions.end)?;
+        Ok(Stretch { first: stretch.first - start, ..stretch })
+    }
+
+    fn channel<'b>(&'b self, stretch: &'b Stretch, sequence: &Sequence) -> Channel<'b> {
         let ChannelBudget { form, contract, .. } = *self;
         let (problem, at, first) = (&*stretch.problem, stretch.at, stretch.first);
-        Channel { form, problem, at, contract, first, seqlen: self.inputs.outline().shape.seqlen }
+        Channel { form, problem, at, contract, first, seqlen: sequence.positions.len() }
     }
 
-    /// The positions in parts of a length that bounds the memory.
-    fn stretches(&self) -> Vec<Range<usize>> {
-        let Outline { shape: Shape { seqlen, dstate, .. }, weights, .. } = self.inputs.outline();
+    /// The positions of a sequence, in parts of a length that bounds the memory.
+    fn stretches(&self, sequence: &Sequence) -> Vec<Range<usize>> {
+        let Outline { shape: Shape { dstate, .. }, weights, .. } = self.inputs.outline();
+        let seqlen = sequence.positions.len();
         // B and C, as many as there may be, and u, delta, z and bounds.
         let read = 2 * dstate * weights.width() * size_of::<f32>() + 128;
         let each = Sums::bytes(self.form, weights, dstate) + read;

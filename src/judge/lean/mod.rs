@@ -6,7 +6,7 @@
 //!
 //! # What is summed
 //!
-//! T = Σ gᵢ(gotᵢ − wantᵢ) over the elements of a channel, and over those of all judged channels, for g = w/bound² with what a mistake would
+//! T = Σ gᵢ(gotᵢ − wantᵢ) over the elements of a channel, all of its packed sequences together, and over those of all judged channels, for g = w/bound² with what a mistake would
 //! move: w = want for a factor, the part of it that comes from states for a factor of those, 1 for an offset. That is least squares:
 //! T/Σgw is the factor or the offset that fits best, errors being in units of their bounds, as far as these are finite.
 //!
@@ -48,7 +48,7 @@ use super::budget::{Budget, ChannelBudget, LAMBDA};
 use super::linearized::Channel;
 use crate::formula::Form;
 use crate::parallel;
-use crate::problem::{InputType, Problem, Stages};
+use crate::problem::{InputType, Problem, Sequence, Stages};
 use crate::promise::Contract;
 use crate::promise::allowance::{Arithmetic, U};
 use crate::tensor::{Tensor, TensorName, Tensors};
@@ -158,19 +158,20 @@ pub fn leaning(
     let single = Contract { arithmetic: Arithmetic { stages: narrow, ..contract.arithmetic }, ..*contract };
     let tensors: Vec<(TensorName, &Tensor<f64>, &Tensor<f64>)> = got.zip(want).collect();
     let rows = problem.judged_channels.len();
-    let of_row = |&row: &usize| {
-        let channel = Channel::new(form, problem, contract, row);
+    let of_sequence = |row: usize, sequence: &Sequence, of_tensors: &mut [Sums]| {
+        let (alone, at) = problem.alone(problem.judged_channels[row], sequence);
+        let channel = Channel::new(form, &alone, contract, if problem.packed.is_some() { 0 } else { row });
         let unit = channel.largest_unit();
-        let systematic = ChannelBudget::new(form, problem, channel.at, &single).systematic();
-        let mut of_tensors = Vec::new();
-        for (name, got, want) in &tensors {
-            let len = want.values.len() / rows;
-            let own = row * len..(row + 1) * len;
+        let systematic = ChannelBudget::new(form, &*alone, at, &single).systematic();
+        for ((name, got, want), of_tensor) in tensors.iter().zip(of_tensors.chunks_mut(Kind::ALL.len())) {
+            let Some(within) = problem.within_row(sequence, *name) else { continue };
+            let first = row * (want.values.len() / rows);
+            let own = first + within.start..first + within.end;
             let (wide, narrow) = (&budget.tensors[*name], &systematic[*name]);
-            for kind in Kind::ALL {
+            for (kind, of_kind) in Kind::ALL.into_iter().zip(of_tensor) {
                 let mut sums = Sums::default();
                 let ways = ways(&channel, kind, *name, &want.values[own.clone()]);
-                let mut weights = vec![0.0; len];
+                let mut weights = vec![0.0; own.len()];
                 for (i, at) in own.clone().enumerate() {
                     let (got, exact, bounds) = (got.values[at], want.values[at], at / want.width);
                     let bound = wide.bound[bounds];
@@ -201,8 +202,15 @@ pub fn leaning(
                     budget.repeats,
                     &mut sums,
                 );
-                of_tensors.push(sums);
+                of_kind.absorb(&sums);
             }
+        }
+    };
+    let of_row = |&row: &usize| {
+        let mut of_tensors = vec![Sums::default(); tensors.len() * Kind::ALL.len()];
+        for sequence in problem.sequences(problem.judged_channels[row].0).iter().filter(|own| !own.is_padding)
+        {
+            of_sequence(row, sequence, &mut of_tensors);
         }
         of_tensors
     };

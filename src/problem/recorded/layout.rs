@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use super::metadata::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, check_keys, step_limit};
 use super::names::{DLAST_STATE, DOUT, OutputName, computed, unknown};
+use super::packing::Packing;
 use super::shapes::{fits, shape_of, turned};
 use super::{InputType, RecordError};
 use crate::named::UnknownName;
@@ -16,7 +18,7 @@ use crate::problem::conventions::{
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
 use crate::problem::stages::SCAN;
-use crate::problem::{Axes, Conventions, Operand, Order, Shape, Stages, Weights};
+use crate::problem::{Axes, Conventions, Operand, Order, Packed, Shape, Stages, Weights};
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
@@ -46,6 +48,11 @@ pub struct Layout {
     pub gradients: BTreeMap<OutputName, Named<String, GradientName>>,
     /// How tensors are found that do not have the plain order, by their names in the file.
     pub views: BTreeMap<String, View>,
+    /// Floats of an element of each tensor that has one for each position, by their names in the file.
+    pub positions: BTreeMap<String, usize>,
+    pub packing: Packing,
+    /// Sequences that are packed; none where each item is one.
+    pub packed: Option<Arc<Packed>>,
 }
 
 const FLOATS: &str = "F32, F16 or BF16";
@@ -131,8 +138,12 @@ impl Layout {
             outputs,
             gradients,
             views: BTreeMap::new(),
+            positions: BTreeMap::new(),
+            packing: Packing::NONE,
+            packed: None,
         };
         layout.check_sizes()?;
+        layout.packing = layout.packing_of(file)?;
         let mut groups = None;
         layout.b_operand = layout.operand("B", required(file, "B")?, &mut groups)?;
         layout.c_operand = layout.operand("C", required(file, "C")?, &mut groups)?;
@@ -211,6 +222,7 @@ impl Layout {
         }
         *groups = Some(own);
         self.see(name, View { turned: order.turned(seqlen, own * dstate), ..View::PLAIN });
+        self.positions.insert(name.to_owned(), self.weights.width());
         Ok(Operand::Variable)
     }
 
@@ -257,7 +269,7 @@ impl Layout {
     }
 
     /// That what is stated makes sense for these tensors, and the initial state.
-    fn check_conventions<R>(&self, file: &TensorFile<R>) -> Result<()> {
+    fn check_conventions<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
         let contradicts = |key, found, needs| Err(RecordError::Contradiction { key, found, needs });
         let Conventions { output, state, .. } = self.conventions;
         if self.weights == Weights::Real && output == ComplexOutput::RealPart {
@@ -267,15 +279,15 @@ impl Layout {
             return contradicts(STATE, state.name(), "a constant B");
         }
         match file.info(INITIAL_STATE) {
-            Some(info) => self.check_state(INITIAL_STATE, info),
+            Some(info) => self.check_state(INITIAL_STATE, info, self.packing.initial_states),
             None => Ok(()),
         }
     }
 
-    /// A state of every channel.
-    fn check_state(&self, name: &str, info: &TensorInfo) -> Result<()> {
+    /// So many states of every channel.
+    fn check_state(&mut self, name: &str, info: &TensorInfo, count: usize) -> Result<()> {
         let Shape { batch, dim, dstate, .. } = self.shape;
-        let mut axes = vec![("b", batch)];
+        let mut axes = vec![if count == 1 { ("b", batch) } else { ("s", count) }];
         axes.extend(self.channel_axes(dim));
         axes.push(("n", dstate));
         match (self.weights, info.stored) {
@@ -288,7 +300,9 @@ impl Layout {
             (Weights::Real, _) => {}
         }
         weight_type(name, info)?;
-        self.check_shape(name, info, &axes)
+        self.check_shape(name, info, &axes)?;
+        self.see_states(name, count);
+        Ok(())
     }
 
     fn check_outputs<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
@@ -298,7 +312,7 @@ impl Layout {
             real_type(name, info, self.claimed)?;
             self.check_sequence(name, info, false)?;
             let Some(name) = tensors.get(TensorName::LastState) else { continue };
-            self.check_state(name, required(file, name)?)?;
+            self.check_state(name, required(file, name)?, self.packing.last_states)?;
         }
         Ok(())
     }
@@ -348,7 +362,7 @@ impl Layout {
     /// The gradients, each of the shape of its input or of what heads share of it, and what they are gradients by.
     fn check_gradients<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
         if let Some(info) = file.info(DLAST_STATE) {
-            self.check_state(DLAST_STATE, info)?;
+            self.check_state(DLAST_STATE, info, self.packing.last_states)?;
         }
         if let Some(info) = file.info(DOUT) {
             real_type(DOUT, info, self.claimed)?;
@@ -478,7 +492,7 @@ fn weight_type(name: &str, info: &TensorInfo) -> Result<InputType> {
         Stored::F32 | Stored::C64 => Ok(InputType::F32),
         Stored::F16 => Ok(InputType::F16),
         Stored::Bf16 => Ok(InputType::Bf16),
-        Stored::F64 => {
+        Stored::F64 | Stored::I32 | Stored::I64 => {
             let hint = "a kernel has 32 or 16 bits: record what it read and wrote";
             Err(mistyped(name, info, FLOATS.to_owned(), hint))
         }
@@ -579,7 +593,7 @@ fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordErr
     RecordError::Missing { name: name.to_owned(), found, hint }
 }
 
-fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
+pub(super) fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
     RecordError::Dtype { name: info.called(name), found: info.stored.to_string(), expected, hint }
 }
 
@@ -593,6 +607,12 @@ pub(super) fn misshapen(
     RecordError::Shape { name: info.called(name), found: shape_text(&info.shape), expected, hint }
 }
 
-fn size(name: &str, what: &'static str, found: usize, expected: String, hint: &'static str) -> RecordError {
+pub(super) fn size(
+    name: &str,
+    what: &'static str,
+    found: usize,
+    expected: String,
+    hint: &'static str,
+) -> RecordError {
     RecordError::Size { name: name.to_owned(), what, found, expected, hint }
 }

@@ -38,7 +38,7 @@ const ELSEWHERE: [(&[&str], &str); 15] = [
         &["chunk_size", "chunk"],
         "scan=log-space-64 states where running sums begin anew; nothing else of chunks changes a result",
     ),
-    (&["seq_idx", "cu_seqlens", "seqlens"], "each sequence is a recording of its own"),
+    (&["seq_idx", "cu_seqlens", "seqlens"], "the tensor seq_idx or cu_seqlens has it"),
     (
         &["return_final_states", "return_last_state", "return_varlen_states"],
         "leave it out: last_state.METHOD is there or is not",

@@ -6,13 +6,15 @@
 //! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
 //! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped as its
 //! input (spec.md §6). Either may be left out.
+//! `seq_idx` (batch, seqlen) or `cu_seqlens` (sequences + 1), integers, tell which sequences are packed into an item; with the latter
+//! `initial_state` and `last_state` may be (sequences, …).
 //! Metadata `layout` (the order of the axes, [`crate::problem::Order`]), `delta_softplus` (`true` or `false`, the default), `input_type`
 //! (below), `reads`, `complex_output`, `state`, `direction` and `dt_limit` ([`crate::problem::conventions`]), and notes, which are not
 //! used. A key that is a statement but for a typing error, or has a name that other scans have for an argument, is an error; one that
 //! begins with `note.` never is.
 //!
-//! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` and `dfinal_states` are other names of `u`, `delta`, `delta_bias`,
-//! `initial_state`, `last_state` and `dlast_state`, in gradients' names too.
+//! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` or `varlen_states`, and `dfinal_states` are other names of `u`, `delta`,
+//! `delta_bias`, `initial_state`, `last_state` and `dlast_state`, in gradients' names too.
 //!
 //! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
@@ -31,6 +33,7 @@ mod layout;
 mod metadata;
 mod names;
 mod overview;
+mod packing;
 mod shapes;
 mod turned;
 mod values;
@@ -104,7 +107,7 @@ pub enum RecordError {
     NoOutput,
     #[error(
         "tensor `{name}` is none of a recorded run's, expected u, delta, A, B, C, D, z, delta_bias, \
-         initial_state, dout, dlast_state, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or grad.INPUT.METHOD[.LABEL] \
+         initial_state, dout, dlast_state, seq_idx, cu_seqlens, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or grad.INPUT.METHOD[.LABEL] \
          (hint: {hint})"
     )]
     Unknown { name: String, hint: String },
@@ -144,6 +147,11 @@ pub enum RecordError {
         "metadata `{key}` is `{found}`, which needs {needs} (hint: leave it out, or look at the tensors)"
     )]
     Contradiction { key: &'static str, found: &'static str, needs: &'static str },
+    #[error(
+        "tensor `{name}` is {found} at {at}, expected {expected} (hint: cu_seqlens has 0, then the end of each sequence, none of them empty; \
+         seq_idx the sequence of each position, below 0 for padding)"
+    )]
+    Sequence { name: &'static str, found: i64, at: String, expected: String },
     #[error("metadata `arithmetic`: {0}")]
     Stages(#[from] StagesError),
     #[error("metadata `{key}` is `{found}`, expected {expected} (hint: metadata are texts)")]
@@ -178,7 +186,8 @@ impl<R: Read + Seek + Send> Recording<R> {
         let file = file
             .renamed(own_name)
             .map_err(|[name, other]| RecordError::Twice { name: shown(&name), other: shown(&other) })?;
-        let layout = Layout::read(&file)?;
+        let mut layout = Layout::read(&file)?;
+        layout.packed = layout.packed(&file)?;
         let recording =
             Recording { file: Arc::new(file), turned: Arc::default(), layout, positions_at_once: None };
         recording.check_turned()?;

@@ -25,10 +25,13 @@ impl std::fmt::Display for OutputName {
 
 /// Inputs that every run has.
 const REQUIRED: [&str; 5] = ["u", "delta", "A", "B", "C"];
-const OPTIONAL: [&str; 6] = ["D", "z", "delta_bias", INITIAL_STATE, DOUT, DLAST_STATE];
+const OPTIONAL: [&str; 8] = ["D", "z", "delta_bias", INITIAL_STATE, DOUT, DLAST_STATE, SEQ_IDX, CU_SEQLENS];
 /// Gradients that a backward pass starts from.
 pub(super) const DOUT: &str = "dout";
 pub(super) const DLAST_STATE: &str = "dlast_state";
+/// Sequences that are packed: which one each position belongs to, or where each begins.
+pub(super) const SEQ_IDX: &str = "seq_idx";
+pub(super) const CU_SEQLENS: &str = "cu_seqlens";
 
 /// Start of a gradient's name.
 const GRADIENT: &str = "grad.";
@@ -68,12 +71,13 @@ fn output_name(name: &str, rest: &str) -> Result<OutputName> {
 }
 
 /// Names of other code by which a run may have its tensors.
-const TAKEN: [(&str, &str); 6] = [
+const TAKEN: [(&str, &str); 7] = [
     ("x", "u"),
     ("dt", "delta"),
     ("dt_bias", "delta_bias"),
     ("initial_states", INITIAL_STATE),
     ("final_states", "last_state"),
+    ("varlen_states", "last_state"),
     ("dfinal_states", DLAST_STATE),
 ];
 

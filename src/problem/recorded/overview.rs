@@ -88,6 +88,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let (dim, seqlen) = (layout.shape.dim, layout.shape.seqlen);
         let operands = [layout.b_operand, layout.c_operand];
         let mut hash = Fingerprint::new(self.outline(), operands, layout.delta_softplus, layout.conventions);
+        hash.packed(layout.packed.as_deref());
         let (mut negative, mut positive) = (All::default(), All::default());
         let mut narrow = Narrow { left: vec![InputType::Bf16, InputType::F16], informative: 0 };
         // Outputs of narrow inputs may have been widened alone.

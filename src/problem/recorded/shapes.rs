@@ -163,6 +163,7 @@ impl Layout {
         };
         self.check_shape(name, info, &axes)?;
         self.see(name, View { turned: order.turned(seqlen, rows), ..View::PLAIN });
+        self.positions.insert(name.to_owned(), 1);
         Ok(rows)
     }
 
@@ -237,8 +238,14 @@ impl Layout {
             Delta => dim / shared.unwrap_or(1),
             B if self.b_operand == Operand::Variable => groups * dstate,
             C if self.c_operand == Operand::Variable => groups * dstate,
-            A | B | C | D | DeltaBias | InitialState => return self.share(name, stored_as, info, shared),
+            InitialState => {
+                self.see_states(stored_as, self.packing.initial_states);
+                return Ok(());
+            }
+            A | B | C | D | DeltaBias => return self.share(name, stored_as, info, shared),
         };
+        let width = if matches!(name, B | C) { self.weights.width() } else { 1 };
+        self.positions.insert(stored_as.to_owned(), width);
         self.see(stored_as, View { turned: order.turned(seqlen, rows), ..View::PLAIN });
         self.share(name, stored_as, info, shared)
     }

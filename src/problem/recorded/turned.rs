@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{RecordError, Recording};
+use crate::problem::Shape;
 use crate::problem::axes::View;
 use crate::problem::recorded::Result;
 use crate::tensor_file::Stored;
@@ -29,8 +30,21 @@ impl<R: Read + Seek + Send> Recording<R> {
         if found <= MOST { Ok(()) } else { Err(RecordError::TooLargeToTurn { found }) }
     }
 
-    /// Floats of a tensor, in the plain order.
+    /// Floats of a tensor, in the plain order; zeros where there is padding.
     pub(super) fn floats(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
+        let mut values = self.found(name, range.clone())?;
+        let packed = self.layout.packed.as_deref().filter(|packed| packed.is_padded());
+        if let (Some(packed), Some(width)) = (packed, self.layout.positions.get(name)) {
+            let Shape { batch, seqlen, .. } = self.layout.shape;
+            let of_item = self.len(name) / batch;
+            let is_padding = |i: usize| packed.at(i / of_item, i / width % seqlen).is_padding;
+            range.zip(&mut values).filter(|(i, _)| is_padding(*i)).for_each(|(_, value)| *value = 0.0);
+        }
+        Ok(values)
+    }
+
+    /// The same with padding as it is.
+    fn found(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let Some(view) = self.layout.views.get(name).copied().filter(|_| !range.is_empty()) else {
             return self.stored(name, range);
         };

@@ -9,7 +9,7 @@ use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recordin
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Conventions, Held, InputType, Operand, OutputGradients, Problem, Shape};
+use crate::problem::{Conventions, Held, InputType, Operand, OutputGradients, Problem, Sequence, Shape};
 use crate::tensor::{Gradients, Named, TensorName};
 use crate::tensor_file::{Stored, shape_text, shown};
 
@@ -214,6 +214,7 @@ impl<R: Read + Seek + Send> Recording<R> {
             conventions: layout.conventions,
             judged_channels: Vec::new(),
             held: None,
+            packed: layout.packed.clone(),
         }
     }
 
@@ -329,14 +330,32 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
     fn outline(&self) -> Outline {
         let layout = &self.layout;
         let Conventions { direction, types, axes, .. } = layout.conventions;
-        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction, types, axes }
+        Outline {
+            shape: layout.shape,
+            weights: layout.weights,
+            input: layout.input,
+            direction,
+            types,
+            axes,
+            last_states: layout.packing.last_states,
+        }
+    }
+
+    fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
+        self.layout.sequences(item)
     }
 
     fn stretch(&self, (batch, channel): (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>> {
         let Shape { dim, dstate, seqlen, groups, .. } = self.layout.shape;
         let width = self.layout.weights.width();
+        let given = self.layout.packing.initial_states;
+        let Sequence { positions: own, initial, .. } = match &self.layout.packed {
+            Some(packed) => packed.at(batch, positions.start).clone(),
+            None => Sequence::whole(seqlen),
+        };
         // A step may read u before and after it.
-        let (first, end) = (positions.start.saturating_sub(1), seqlen.min(positions.end.saturating_add(1)));
+        let first = own.start.max(positions.start.saturating_sub(1));
+        let end = own.end.min(positions.end.saturating_add(1));
         let recorded = self.recorded(first..end);
         let sequence = |name: &str| {
             let start = (batch * dim + channel) * seqlen;
@@ -358,9 +377,9 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             }
         };
         let one = |name: &str| self.input(name, channel..channel + 1);
-        let states = |name: &str| {
-            let row = batch * dim + channel;
-            self.input(name, row * dstate * width..(row + 1) * dstate * width)
+        let states = |name, slot| {
+            let row = (batch * dim + channel) * given + slot;
+            self.optional(name, |name| self.input(name, row * dstate * width..(row + 1) * dstate * width))
         };
         let blank = self.blank();
         let problem = Problem {
@@ -373,8 +392,9 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             d: self.optional("D", one)?,
             z: self.optional("z", sequence)?,
             delta_bias: self.optional("delta_bias", one)?,
-            initial_state: self.optional(INITIAL_STATE, states)?,
+            initial_state: initial.map_or(Ok(None), |slot| states(INITIAL_STATE, slot))?,
             judged_channels: vec![(0, 0)],
+            packed: None,
             ..blank
         };
         Ok(Stretch { problem: Cow::Owned(problem), at: (0, 0), first })

@@ -17,7 +17,7 @@ use super::rescue::{Rescue, Wanted};
 use crate::formula::{Form, Fraction, Panels};
 use crate::method::Method;
 use crate::parallel;
-use crate::problem::{Operand, Problem, Weights};
+use crate::problem::{Operand, Problem, Sequence, Weights};
 use crate::tensor::{TensorName, Tensors};
 use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::exact::rational;
@@ -104,23 +104,59 @@ where
 fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>> {
     validate(problem)?;
     let channels = &problem.judged_channels;
-    let solve_channel = |i: usize| match problem.weights {
-        Weights::Real => solve_channel::<DoubleDouble, Wide>(steps, problem, forms, channels[i]),
-        Weights::Complex => {
-            solve_channel::<Complex<DoubleDouble>, Complex<Wide>>(steps, problem, forms, channels[i])
-        }
-    };
-    let solved = parallel::try_each(channels.len(), &solve_channel)?;
     let blank =
         || ChannelTruth { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
-    let mut wholes: Vec<ChannelTruth> = forms.iter().map(|_| blank()).collect();
-    for parts in solved {
+    let join = |wholes: &mut Vec<ChannelTruth>, parts: Vec<ChannelTruth>| {
+        wholes.resize_with(forms.len(), blank);
         for (whole, part) in wholes.iter_mut().zip(parts) {
             whole.out.extend(part.out);
             whole.last_state.extend(part.last_state);
             whole.certificate.absorb(&part.certificate);
         }
+    };
+    let of_sequence = |at: (usize, usize), sequence: &Sequence| -> Result<Vec<ChannelTruth>> {
+        if sequence.is_padding {
+            let states = sequence.last.map_or(0, |_| problem.shape.dstate * problem.weights.width());
+            let (out, last_state) = (vec![0.0; sequence.positions.len()], vec![0.0; states]);
+            let nothing = ChannelTruth { out, last_state, ..blank() };
+            return Ok(vec![nothing; forms.len()]);
+        }
+        let (problem, at) = problem.alone(at, sequence);
+        let mut parts = match problem.weights {
+            Weights::Real => solve_channel::<DoubleDouble, Wide>(steps, &problem, forms, at)?,
+            Weights::Complex => {
+                solve_channel::<Complex<DoubleDouble>, Complex<Wide>>(steps, &problem, forms, at)?
+            }
+        };
+        if sequence.last.is_none() {
+            parts.iter_mut().for_each(|part| part.last_state.clear());
+        }
+        Ok(parts)
+    };
+    let of_channel = |i: usize| {
+        let mut wholes = Vec::new();
+        for sequence in problem.sequences(channels[i].0).iter() {
+            join(
+                &mut wholes,
+                of_sequence(channels[i], sequence).map_err(|error| {
+                    let (item, channel) = channels[i];
+                    match &problem.packed {
+                        Some(_) => error.at(format!(
+                            "sequence from position {} of channel ({item}, {channel})",
+                            sequence.positions.start
+                        )),
+                        None => error,
+                    }
+                })?,
+            );
+        }
+        Ok(wholes)
+    };
+    let mut wholes = Vec::new();
+    for parts in parallel::try_each(channels.len(), &of_channel)? {
+        join(&mut wholes, parts);
     }
+    wholes.resize_with(forms.len(), blank);
     Ok(wholes)
 }
 
@@ -149,6 +185,7 @@ where
 }
 
 /// One channel's share of a [`ScanTruth`].
+#[derive(Clone)]
 struct ChannelTruth {
     out: Vec<f64>,
     last_state: Vec<f64>,

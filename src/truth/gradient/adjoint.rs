@@ -64,7 +64,27 @@ impl Scan<'_> {
         Some(sums)
     }
 
+    /// What a channel adds, sequence by sequence.
     fn channel<V: Number>(&self, rules: &Rules<V>, at: (usize, usize)) -> Option<Vec<Share<V::Real>>> {
+        let mut all = Vec::new();
+        for sequence in self.problem.sequences(at.0).iter().filter(|sequence| !sequence.is_padding) {
+            let (problem, place) = self.problem.alone(at, sequence);
+            let given = self.problem.given_alone(self.given, at, sequence);
+            let alone = Scan { problem: &problem, form: self.form, given: &given };
+            for (name, values) in alone.sequence(rules, place)? {
+                let (places, run) = self.problem.places_alone(name, at, sequence, values.len());
+                let runs = values.chunks(run.max(1)).zip(places);
+                all.extend(runs.map(|(values, start)| (name, start, values.to_vec())));
+            }
+        }
+        Some(all)
+    }
+
+    fn sequence<V: Number>(
+        &self,
+        rules: &Rules<V>,
+        at: (usize, usize),
+    ) -> Option<Vec<(GradientName, Vec<V::Real>)>> {
         let p = self.problem;
         let (batch, d) = at;
         let len = p.shape.seqlen;
@@ -153,7 +173,7 @@ impl Scan<'_> {
             shares.push((Z, dz));
         }
         shares.extend([(U, du), (Delta, ddelta)]);
-        Some(shares.into_iter().map(|(name, values)| (name, p.gradient_index(name, at), values)).collect())
+        Some(shares)
     }
 
     fn node<V: Number>(

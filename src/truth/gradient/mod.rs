@@ -82,7 +82,10 @@ fn check(problem: &Problem, given: &OutputGradients) -> Result<()> {
     let Shape { batch, dim, dstate, .. } = problem.shape;
     check_tensor("dout", &given.dout, problem.shape.sequence_len())?;
     match &given.dlast_state {
-        Some(values) => check_tensor("dlast_state", values, batch * dim * dstate * problem.weights.width()),
+        Some(values) => {
+            let states = problem.states_of_each()[1] * dstate;
+            check_tensor("dlast_state", values, batch * dim * states * problem.weights.width())
+        }
         None => Ok(()),
     }
 }
@@ -199,7 +202,7 @@ impl Scan<'_> {
         };
         match name {
             U | Delta | Z => of_row(i / seqlen),
-            InitialState => of_row(i / (dstate * width)),
+            InitialState => of_row(i / (self.problem.states_of_each()[0] * dstate * width)),
             A if self.problem.shared_by(A).is_some() => (None, Some((some, i / width))),
             A => operand(Operand::Constant),
             B => operand(self.problem.b_operand),
@@ -218,7 +221,9 @@ impl Scan<'_> {
         let of_channel = |(batch, d): (usize, usize)| {
             let mut stands_in = false;
             let bias = p.delta_bias.as_ref().map_or(0.0, |bias| bias[d]);
-            for l in 0..p.shape.seqlen {
+            let sequences = p.sequences(batch);
+            let read = sequences.iter().filter(|sequence| !sequence.is_padding);
+            for l in read.flat_map(|sequence| sequence.positions.clone()) {
                 let raw = Wide::from(p.delta[p.sequence_index(batch, d, l)]) + Wide::from(bias);
                 let soft = || {
                     let raw = raw.to_nearest_f64();

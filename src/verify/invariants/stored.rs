@@ -76,6 +76,7 @@ fn silent(weights: Weights, input: InputType, shape: Shape, u: Vec<f32>, d: Vec<
         conventions: Default::default(),
         judged_channels: (0..shape.dim).map(|channel| (0, channel)).collect(),
         held: None,
+        packed: None,
     }
 }
 

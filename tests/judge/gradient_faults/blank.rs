@@ -48,6 +48,7 @@ impl Blank {
             conventions: Default::default(),
             judged_channels: Vec::new(),
             held: None,
+            packed: None,
         };
         Blank { problem, given: OutputGradients { dout: vec![0.0; sequence], dlast_state: None } }
     }

@@ -45,7 +45,7 @@
 //!
 //! # Sums over channels and batch
 //!
-//! Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs. Totals are added.
+//! Packed sequences are passes of their own, whose shares are added as those of items of the batch. Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs. Totals are added.
 //!
 //! Heads: a gradient that the p channels of a head share is a sum over these too, and that of an A of all N states over them. Each is
 //! taken one axis after the other, in any order of the axes and along each in any order of its terms: a term then takes part in no more
@@ -91,7 +91,7 @@ use self::total::{Finish, Total};
 use super::Bounds;
 use crate::formula::ReadsNow;
 use crate::parallel;
-use crate::problem::{Operand, OutputGradients, Problem, Shape};
+use crate::problem::{Operand, OutputGradients, Problem, Sequence, Shape};
 use crate::promise::Contract;
 use crate::tensor::{GradientName, Named};
 
@@ -139,16 +139,32 @@ pub fn walk(
     let channels: Vec<(usize, usize)> = problem.channels().collect();
     for some in channels.chunks(CHANNELS_AT_ONCE) {
         let shares_of = |&at: &(usize, usize)| {
-            let shares = Shares::new(Channel { form, problem, given, at, contract });
+            let of_sequence = |sequence: &Sequence| {
+                if sequence.is_padding {
+                    return None;
+                }
+                let given = problem.given_alone(given, at, sequence);
+                let (problem, at) = problem.alone(at, sequence);
+                Some(Shares::new(Channel { form, problem: &problem, given: &given, at, contract }))
+            };
+            let shares: Vec<Option<Shares>> = problem.sequences(at.0).iter().map(of_sequence).collect();
             advance();
             shares
         };
         let shares = parallel::map(some, &shares_of);
         for (&at, shares) in some.iter().zip(&shares) {
-            walked.repeats = walked.repeats.max(shares.repeats);
-            walked.largest_z = walked.largest_z.max(shares.largest_z);
-            rows((problem, at, contract), shares, each);
-            sums.add(problem, at, shares);
+            // What is equal in two sequences of a channel rounds alike, and is added up.
+            let repeats = shares.iter().flatten().map(|shares| shares.repeats).sum();
+            walked.repeats = walked.repeats.max(repeats);
+            for (sequence, shares) in problem.sequences(at.0).iter().zip(shares) {
+                let Some(shares) = shares else {
+                    pad((problem, at), sequence, each);
+                    continue;
+                };
+                walked.largest_z = walked.largest_z.max(shares.largest_z);
+                rows((problem, at, contract), sequence, shares, each);
+                sums.add(problem, at, sequence, shares);
+            }
         }
     }
     sums.finish((problem, contract), walked.repeats * sharing(problem), form.is_bidirectional(), each);
@@ -199,7 +215,7 @@ impl Sums {
         Sums { totals: summed.map(blank).collect() }
     }
 
-    fn add(&mut self, problem: &Problem, at: (usize, usize), shares: &Shares) {
+    fn add(&mut self, problem: &Problem, at: (usize, usize), sequence: &Sequence, shares: &Shares) {
         use GradientName::{A, B, C, D, Delta, DeltaBias};
         let width = problem.weights.width();
         // One A of all states collects from all of them.
@@ -217,8 +233,10 @@ impl Sums {
         ];
         for (name, width, shares) in each {
             let Some(totals) = self.totals.get_mut(name) else { continue };
-            let start = problem.gradient_index(name, at) / width;
-            totals[start..].iter_mut().zip(shares).for_each(|(total, share)| total.add(share));
+            let (places, run) = problem.places_alone(name, at, sequence, shares.len() * width);
+            for (shares, start) in shares.chunks((run / width).max(1)).zip(places) {
+                totals[start / width..].iter_mut().zip(shares).for_each(|(total, share)| total.add(share));
+            }
         }
     }
 
@@ -259,9 +277,24 @@ impl Sums {
     }
 }
 
-/// What belongs to one channel alone.
+/// Bounds of padding's gradients, which are read as 0.
+fn pad(
+    (problem, at): (&Problem, (usize, usize)),
+    sequence: &Sequence,
+    each: &mut dyn FnMut(GradientName, usize, Bounds),
+) {
+    use GradientName::{Delta, U, Z};
+    let has = |name: GradientName| name != Z || problem.z.is_some();
+    for name in [U, Delta, Z].into_iter().filter(|name| has(*name) && !is_summed(problem, *name)) {
+        let start = problem.sequence_index(at.0, at.1, sequence.positions.start);
+        each(name, start, Bounds::of_nothing(sequence.positions.len(), 1));
+    }
+}
+
+/// What belongs to a sequence of one channel alone.
 fn rows(
     (problem, at, contract): (&Problem, (usize, usize), &Contract),
+    sequence: &Sequence,
     shares: &Shares,
     each: &mut dyn FnMut(GradientName, usize, Bounds),
 ) {
@@ -274,15 +307,15 @@ fn rows(
         element: problem.stored(name),
         width,
     };
-    let start = problem.sequence_index(at.0, at.1, 0);
+    let start = problem.sequence_index(at.0, at.1, sequence.positions.start);
     let delta = (!is_summed(problem, Delta)).then_some(&shares.delta);
     for (name, totals) in [(U, Some(&shares.u)), (Delta, delta), (Z, shares.z.as_ref())] {
         if let Some(totals) = totals {
             each(name, start, bounds_of(totals, &finish(name, 1)));
         }
     }
-    if problem.initial_state.is_some() {
-        let start = problem.state_index(at, 0) / weight;
+    if let (Some(_), Some(slot)) = (&problem.initial_state, sequence.initial) {
+        let start = problem.state_index(at, 0) / weight + slot * problem.shape.dstate;
         each(InitialState, start, bounds_of(&shares.initial, &finish(InitialState, weight)));
     }
 }

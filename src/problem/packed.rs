@@ -1,0 +1,310 @@
+//! Sequences that are packed one after another into the items of a batch (spec.md §3, "Packed sequences"). Each is scanned as if nothing
+//! were before or after it; so truth, bounds and gradients are those of its own problem ([`Problem::alone`]), put in their places.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Held, Operand, OutputGradients, Problem, Shape};
+use crate::tensor::{GradientName, Named, Tensor, TensorName, Tensors};
+
+/// Some positions of an item, in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    pub positions: Range<usize>,
+    /// Place of the state that it starts from, among those that each channel of the item is given; none: it starts from 0.
+    pub initial: Option<usize>,
+    /// Place of its last state, among those that each channel of the item has; none: it is not kept.
+    pub last: Option<usize>,
+    /// Whether no sequence is there: inputs are 0, and no output is judged.
+    pub is_padding: bool,
+}
+
+impl Sequence {
+    /// An item that is one sequence.
+    pub fn whole(seqlen: usize) -> Sequence {
+        Sequence { positions: 0..seqlen, initial: Some(0), last: Some(0), is_padding: false }
+    }
+}
+
+/// The sequences of each item of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    items: Vec<Vec<Sequence>>,
+    /// States that each channel is given.
+    pub initial_states: usize,
+    /// Last states that each channel has.
+    pub last_states: usize,
+}
+
+impl Packed {
+    /// One item, in which each sequence begins at such a position and ends at the next. What is behind the last one is padding. Of its
+    /// states there are as many as sequences, or one: the first one's initial state, the last one's last.
+    pub fn by_starts(starts: &[usize], seqlen: usize, [initial_states, last_states]: [usize; 2]) -> Packed {
+        let count = starts.len() - 1;
+        let sequence = |(i, ends): (usize, &[usize])| Sequence {
+            positions: ends[0]..ends[1],
+            initial: Some(i).filter(|&i| i < initial_states),
+            last: if last_states == count { Some(i) } else { (i + 1 == count).then_some(0) },
+            is_padding: false,
+        };
+        let mut item: Vec<Sequence> = starts.windows(2).enumerate().map(sequence).collect();
+        let end = starts[count];
+        if end < seqlen {
+            item.push(Sequence { positions: end..seqlen, initial: None, last: None, is_padding: true });
+        }
+        Packed { items: vec![item], initial_states, last_states }
+    }
+
+    /// Items by the sequence that each position belongs to, a number below 0 being padding. The first sequence has the item's initial
+    /// state, and the last one its last.
+    pub fn by_indices(indices: &[i64], seqlen: usize) -> Packed {
+        let of_item = |indices: &[i64]| {
+            let mut item: Vec<Sequence> = Vec::new();
+            for (l, &index) in indices.iter().enumerate() {
+                match item.last_mut().filter(|_| l > 0 && index == indices[l - 1]) {
+                    Some(sequence) => sequence.positions.end = l + 1,
+                    None => {
+                        let initial = (l == 0).then_some(0);
+                        let is_padding = index < 0;
+                        item.push(Sequence { positions: l..l + 1, initial, last: None, is_padding });
+                    }
+                }
+            }
+            let last = item.iter().rposition(|sequence| !sequence.is_padding).unwrap_or(item.len() - 1);
+            item[last].last = Some(0);
+            item
+        };
+        let items = indices.chunks(seqlen).map(of_item).collect();
+        Packed { items, initial_states: 1, last_states: 1 }
+    }
+
+    /// The sequences of an item, in order.
+    pub fn item(&self, item: usize) -> &[Sequence] {
+        &self.items[item]
+    }
+
+    /// Sequences of all items, without padding.
+    pub fn sequences(&self) -> impl Iterator<Item = &Sequence> {
+        self.items.iter().flatten().filter(|sequence| !sequence.is_padding)
+    }
+
+    /// The sequence of an item at a position.
+    pub fn at(&self, item: usize, l: usize) -> &Sequence {
+        let item = &self.items[item];
+        &item[item.partition_point(|sequence| sequence.positions.end <= l).min(item.len() - 1)]
+    }
+
+    /// Whether some positions are padding.
+    pub fn is_padded(&self) -> bool {
+        self.items.iter().flatten().any(|sequence| sequence.is_padding)
+    }
+
+    /// Numbers that tell what is packed how.
+    pub fn described(&self) -> impl Iterator<Item = usize> {
+        let own = |sequence: &Sequence| [sequence.positions.start, usize::from(sequence.is_padding)];
+        self.items.iter().flat_map(move |item| item.iter().flat_map(own).chain([usize::MAX]))
+    }
+}
+
+impl Problem {
+    /// The sequences of an item; one where nothing is packed.
+    pub fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
+        match &self.packed {
+            Some(packed) => Cow::Borrowed(packed.item(item)),
+            None => Cow::Owned(vec![Sequence::whole(self.shape.seqlen)]),
+        }
+    }
+
+    /// States that each channel is given, and last states that it has.
+    pub fn states_of_each(&self) -> [usize; 2] {
+        self.packed.as_ref().map_or([1, 1], |packed| [packed.initial_states, packed.last_states])
+    }
+
+    /// A sequence of a channel as a problem of one, and where the channel is in it. The problem itself where nothing is packed.
+    pub fn alone(&self, at: (usize, usize), sequence: &Sequence) -> (Cow<'_, Problem>, (usize, usize)) {
+        if self.packed.is_none() {
+            return (Cow::Borrowed(self), at);
+        }
+        let (item, channel) = at;
+        let weights = self.weight_index(channel, 0)..self.weight_index(channel + 1, 0);
+        let operand = |operand, values: &[f32]| match operand {
+            Operand::Constant => values[weights.clone()].to_vec(),
+            Operand::Variable => {
+                let group = channel / (self.shape.dim / self.shape.groups);
+                self.operand_within(values, self.group_row(item, group), sequence)
+            }
+        };
+        let one = |values: &Vec<f32>| vec![values[channel]];
+        let row = self.sequence_index(item, channel, 0) / self.shape.seqlen;
+        let problem = Problem {
+            shape: Shape {
+                batch: 1,
+                dim: 1,
+                groups: 1,
+                seqlen: sequence.positions.len(),
+                dstate: self.shape.dstate,
+            },
+            a: self.a[weights.clone()].to_vec(),
+            b: operand(self.b_operand, &self.b),
+            c: operand(self.c_operand, &self.c),
+            d: self.d.as_ref().map(one),
+            delta_bias: self.delta_bias.as_ref().map(one),
+            judged_channels: vec![(0, 0)],
+            held: None,
+            ..self.rows_within(&[row], item, sequence)
+        };
+        (Cow::Owned(problem), (0, 0))
+    }
+
+    /// Where a sequence's values are in a channel's row of a computed tensor; none of a last state that is not kept.
+    pub fn within_row(&self, sequence: &Sequence, name: TensorName) -> Option<Range<usize>> {
+        let len = self.shape.dstate * self.weights.width();
+        match name {
+            TensorName::Out => Some(sequence.positions.clone()),
+            TensorName::LastState => sequence.last.map(|slot| slot * len..(slot + 1) * len),
+        }
+    }
+
+    /// A sequence's values of tensors with these rows, of one item each.
+    pub fn values_within<T: Copy>(
+        &self,
+        (item, sequence): (usize, &Sequence),
+        rows: &[(usize, usize)],
+        tensors: &Tensors<T>,
+    ) -> Named<Vec<T>> {
+        let of = |(name, tensor): (TensorName, &Tensor<T>)| {
+            let (within, len) = (self.within_row(sequence, name)?, tensor.values.len() / rows.len());
+            let own = (0..rows.len()).filter(|&row| rows[row].0 == item);
+            let values = own.flat_map(|row| &tensor.values[row * len..][within.clone()]);
+            Some((name, values.copied().collect()))
+        };
+        tensors.iter().filter_map(of).collect()
+    }
+
+    /// A sequence of all channels of its item that are held, as a problem of one item.
+    pub fn of_sequence(&self, item: usize, sequence: &Sequence) -> Problem {
+        let Shape { dim, groups, batch, .. } = self.shape;
+        let all = |count: usize| (0..batch * count).collect::<Vec<_>>();
+        let (channels, of_groups) = match &self.held {
+            Some(held) => (held.channels.clone(), held.groups.clone()),
+            None => (all(dim), all(groups)),
+        };
+        let own = |rows: &[usize], count: usize| -> Vec<usize> {
+            (0..rows.len()).filter(|&at| rows[at] / count == item).collect()
+        };
+        let (rows, group_rows) = (own(&channels, dim), own(&of_groups, groups));
+        let operand = |operand, values: &Vec<f32>| match operand {
+            Operand::Constant => values.clone(),
+            Operand::Variable => {
+                group_rows.iter().flat_map(|&row| self.operand_within(values, row, sequence)).collect()
+            }
+        };
+        let judged = self.judged_channels.iter().filter(|(batch, _)| *batch == item);
+        Problem {
+            shape: Shape { batch: 1, seqlen: sequence.positions.len(), ..self.shape },
+            a: self.a.clone(),
+            b: operand(self.b_operand, &self.b),
+            c: operand(self.c_operand, &self.c),
+            d: self.d.clone(),
+            delta_bias: self.delta_bias.clone(),
+            judged_channels: judged.map(|(_, channel)| (0, *channel)).collect(),
+            held: Some(Held {
+                channels: rows.iter().map(|&row| channels[row] % dim).collect(),
+                groups: group_rows.iter().map(|&row| of_groups[row] % groups).collect(),
+            }),
+            ..self.rows_within(&rows, item, sequence)
+        }
+    }
+
+    /// A sequence's part of rows of u, delta, z and initial states. No weights.
+    fn rows_within(&self, rows: &[usize], item: usize, sequence: &Sequence) -> Problem {
+        let (seqlen, len) = (self.shape.seqlen, self.shape.dstate * self.weights.width());
+        let positions = |values: &Vec<f32>| -> Vec<f32> {
+            rows.iter().flat_map(|row| &values[row * seqlen..][sequence.positions.clone()]).copied().collect()
+        };
+        let [given, _] = self.states_of_each();
+        let state = |values: &Vec<f32>, slot: usize| -> Vec<f32> {
+            rows.iter().flat_map(|row| &values[(row * given + slot) * len..][..len]).copied().collect()
+        };
+        debug_assert!(item < self.shape.batch);
+        let initial = self.initial_state.as_ref().zip(sequence.initial);
+        Problem {
+            shape: self.shape,
+            weights: self.weights,
+            input: self.input,
+            b_operand: self.b_operand,
+            c_operand: self.c_operand,
+            u: positions(&self.u),
+            delta: positions(&self.delta),
+            a: Vec::new(),
+            b: Vec::new(),
+            c: Vec::new(),
+            d: None,
+            z: self.z.as_ref().map(positions),
+            delta_bias: None,
+            delta_softplus: self.delta_softplus,
+            initial_state: initial.map(|(values, slot)| state(values, slot)),
+            conventions: self.conventions,
+            judged_channels: Vec::new(),
+            held: None,
+            packed: None,
+        }
+    }
+
+    /// A sequence's part of a row of variable B or C.
+    fn operand_within(&self, values: &[f32], row: usize, sequence: &Sequence) -> Vec<f32> {
+        let Shape { dstate, seqlen, .. } = self.shape;
+        let (width, Range { start, end }) = (self.weights.width(), sequence.positions.clone());
+        let of_state = |n: usize| {
+            let first = (row * dstate + n) * seqlen;
+            &values[(first + start) * width..(first + end) * width]
+        };
+        (0..dstate).flat_map(of_state).copied().collect()
+    }
+
+    /// What a loss is of a channel's sequence alone.
+    pub fn given_alone<'g>(
+        &self,
+        given: &'g OutputGradients,
+        at: (usize, usize),
+        sequence: &Sequence,
+    ) -> Cow<'g, OutputGradients> {
+        if self.packed.is_none() {
+            return Cow::Borrowed(given);
+        }
+        let [_, count] = self.states_of_each();
+        let (start, len) = (self.sequence_index(at.0, at.1, 0), self.shape.dstate * self.weights.width());
+        let row = start / self.shape.seqlen;
+        let state = |(values, slot): (&Vec<f32>, usize)| values[(row * count + slot) * len..][..len].to_vec();
+        Cow::Owned(OutputGradients {
+            dout: given.dout[start..][sequence.positions.clone()].to_vec(),
+            dlast_state: given.dlast_state.as_ref().zip(sequence.last).map(state),
+        })
+    }
+
+    /// Where values of a gradient of a channel's sequence, of which there are `len`, stand among those of the whole: the places of the
+    /// first of each so many in a row. Nowhere those of a state that the sequence is not given.
+    pub fn places_alone(
+        &self,
+        name: GradientName,
+        at: (usize, usize),
+        sequence: &Sequence,
+        len: usize,
+    ) -> (Vec<usize>, usize) {
+        let start = self.gradient_index(name, at);
+        let width = self.gradient(name, Vec::<f32>::new()).width;
+        match name {
+            _ if self.packed.is_none() => (vec![start], len),
+            GradientName::InitialState => {
+                let own = |slot: usize| start + slot * self.shape.dstate * width;
+                (sequence.initial.map(own).into_iter().collect(), len)
+            }
+            _ if self.varies(name) => {
+                let (run, row) = (sequence.positions.len() * width, self.shape.seqlen * width);
+                let first = start + sequence.positions.start * width;
+                ((0..len / run.max(1)).map(|i| first + i * row).collect(), run)
+            }
+            _ => (vec![start], len),
+        }
+    }
+}

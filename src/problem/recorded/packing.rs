@@ -1,0 +1,137 @@
+//! Sequences that are packed into the items of a recorded run: `seq_idx`, or `cu_seqlens` ([`Packed`]).
+
+use std::borrow::Cow;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+use super::layout::{Layout, mistyped, size};
+use super::names::{CU_SEQLENS, DLAST_STATE, SEQ_IDX};
+use super::{RecordError, Result};
+use crate::problem::axes::View;
+use crate::problem::conventions::{DIRECTION, Direction, INITIAL_STATE};
+use crate::problem::{Packed, Sequence, Shape};
+use crate::tensor::TensorName;
+use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text};
+
+/// States of each channel, as the header tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    pub is_packed: bool,
+    pub initial_states: usize,
+    pub last_states: usize,
+}
+
+impl Packing {
+    /// Nothing is packed.
+    pub const NONE: Packing = Packing { is_packed: false, initial_states: 1, last_states: 1 };
+}
+
+impl Layout {
+    /// Whether sequences are packed, and how many states there are of each channel: one, or one for each sequence.
+    pub(super) fn packing_of<R>(&self, file: &TensorFile<R>) -> Result<Packing> {
+        let Shape { batch, seqlen, .. } = self.shape;
+        let (indices, starts) = (file.info(SEQ_IDX), file.info(CU_SEQLENS));
+        let Some(info) = indices.or(starts) else { return Ok(Packing::NONE) };
+        if let (Some(one), Some(other)) = (indices, starts) {
+            return Err(RecordError::Twice { name: one.name.clone(), other: other.name.clone() });
+        }
+        if !matches!(info.stored, Stored::I32 | Stored::I64) {
+            let hint = "it has integers, as the kernel is given them";
+            return Err(mistyped(&info.name, info, "I32 or I64".to_owned(), hint));
+        }
+        if self.conventions.direction == Direction::Reverse {
+            let needs = "sequences that are not packed";
+            return Err(RecordError::Contradiction {
+                key: DIRECTION,
+                found: Direction::Reverse.name(),
+                needs,
+            });
+        }
+        let Some(starts) = starts else {
+            return match info.shape[..] == [batch, seqlen] {
+                true => Ok(Packing { is_packed: true, ..Packing::NONE }),
+                false => Err(misplaced(info, format!("({batch}, {seqlen}), the sequence of each position"))),
+            };
+        };
+        if batch != 1 {
+            let hint = "sequences that are packed are one item; of a batch, seq_idx tells which one each position is of";
+            return Err(size("u", "batch", batch, format!("1 beside {CU_SEQLENS}"), hint));
+        }
+        let count = match starts.shape[..] {
+            [ends] if ends >= 2 => ends - 1,
+            _ => return Err(misplaced(starts, "(sequences + 1)".to_owned())),
+        };
+        let states = |name: Option<&str>| {
+            let info = name.and_then(|name| file.info(name));
+            if info.is_some_and(|info| info.shape.first() == Some(&1)) { 1 } else { count }
+        };
+        let last = self.outputs.values().find_map(|tensors| tensors.get(TensorName::LastState));
+        let initial_states = states(Some(INITIAL_STATE));
+        let last_states = states(last.map_or(Some(DLAST_STATE), |name| Some(name.as_str())));
+        Ok(Packing { is_packed: true, initial_states, last_states })
+    }
+
+    /// The sequences of an item.
+    pub(super) fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
+        match &self.packed {
+            Some(packed) => Cow::Borrowed(packed.item(item)),
+            None => Cow::Owned(vec![Sequence::whole(self.shape.seqlen)]),
+        }
+    }
+
+    /// How states of each sequence are found: a sequence comes before its channels in the file.
+    pub(super) fn see_states(&mut self, name: &str, count: usize) {
+        let dim = self.shape.dim;
+        self.see(name, View { turned: (count > 1).then_some((count, dim)), ..View::PLAIN });
+    }
+
+    /// The sequences, as the file's numbers tell.
+    pub(super) fn packed<R: Read + Seek>(&self, file: &TensorFile<R>) -> Result<Option<Arc<Packed>>> {
+        let seqlen = self.shape.seqlen;
+        let Packing { initial_states, last_states, .. } = self.packing;
+        if let Some(indices) = file.integers(SEQ_IDX)? {
+            let starts = indices.iter().step_by(seqlen);
+            let padded = starts.into_iter().position(|&first| first < 0);
+            return match (padded, file.info(INITIAL_STATE)) {
+                (Some(item), Some(_)) => Err(RecordError::Sequence {
+                    name: SEQ_IDX,
+                    found: indices[item * seqlen],
+                    at: shape_text(&[item, 0]),
+                    expected: "a sequence that starts from the initial state".to_owned(),
+                }),
+                _ => Ok(Some(Arc::new(Packed::by_indices(&indices, seqlen)))),
+            };
+        }
+        let Some(ends) = file.integers(CU_SEQLENS)? else { return Ok(None) };
+        let mut starts: Vec<usize> = Vec::with_capacity(ends.len());
+        for (at, &end) in ends.iter().enumerate() {
+            let place = usize::try_from(end).ok().filter(|&place| match starts.last() {
+                None => place == 0,
+                Some(&start) => start < place && place <= seqlen,
+            });
+            let Some(place) = place else {
+                let expected = match starts.last() {
+                    None => "0, where the first sequence begins".to_owned(),
+                    Some(start) => format!("more than {start}, and at most {seqlen} positions"),
+                };
+                return Err(RecordError::Sequence {
+                    name: CU_SEQLENS,
+                    found: end,
+                    at: at.to_string(),
+                    expected,
+                });
+            };
+            starts.push(place);
+        }
+        Ok(Some(Arc::new(Packed::by_starts(&starts, seqlen, [initial_states, last_states]))))
+    }
+}
+
+fn misplaced(info: &TensorInfo, expected: String) -> RecordError {
+    RecordError::Shape {
+        name: info.name.clone(),
+        found: shape_text(&info.shape),
+        expected,
+        hint: format!("{SEQ_IDX} is (b, l), {CU_SEQLENS} (s + 1) with b = 1"),
+    }
+}

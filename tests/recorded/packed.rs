@@ -1,0 +1,595 @@
+//! Promise: sequences that are packed into one item are judged as if each were alone, forwards and backwards.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use holdfast::check::{Options, check};
+use holdfast::judge::diagnose::Budget;
+use holdfast::judge::quick;
+use holdfast::kernel::{Backend as _, ReferenceBackend};
+use holdfast::method::Method;
+use holdfast::problem::stretch::Inputs as _;
+use holdfast::problem::{InputType, Operand, Order, OutputGradients, Packed, Problem, Shape, Weights};
+use holdfast::promise::Promise;
+use holdfast::results::{CaseResult, Verdict};
+use holdfast::tensor::GradientName::{self, InitialState};
+use holdfast::tensor::{Gradients, TensorName};
+use holdfast::truth;
+use rand::RngExt as _;
+use safetensors::Dtype;
+
+use crate::layouts::{every, permuted};
+use crate::support::problems::{Layout, generator};
+use crate::written::{ComplexAs, File, Tensor, dtype, tensor};
+
+/// One item of three sequences, or two items of which one has padding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Starts,
+    Indices,
+}
+
+const STARTS: [usize; 4] = [0, 1, 5, 11];
+const INDICES: [[i64; 11]; 2] = [[4, 4, 4, 9, 9, 9, 9, 9, 4, 4, 4], [0, 0, -1, -1, 7, 7, 7, 7, 7, 7, -1]];
+
+impl By {
+    /// The sequences: their item, positions, and whether they have the item's initial state and its last one.
+    fn sequences(self) -> Vec<(usize, Range<usize>, [Option<usize>; 2])> {
+        match self {
+            By::Starts => (0..3).map(|i| (0, STARTS[i]..STARTS[i + 1], [Some(i); 2])).collect(),
+            By::Indices => vec![
+                (0, 0..3, [Some(0), None]),
+                (0, 3..8, [None, None]),
+                (0, 8..11, [None, Some(0)]),
+                (1, 0..2, [Some(0), None]),
+                (1, 4..10, [None, Some(0)]),
+            ],
+        }
+    }
+
+    fn packed(self) -> Packed {
+        match self {
+            By::Starts => Packed::by_starts(&STARTS, 11, [3, 3]),
+            By::Indices => Packed::by_indices(INDICES.as_flattened(), 11),
+        }
+    }
+
+    fn states(self) -> usize {
+        if self == By::Starts { 3 } else { 1 }
+    }
+
+    /// Whether a position is of a sequence.
+    fn has(self, item: usize, l: usize) -> bool {
+        self.sequences().iter().any(|(of, positions, _)| *of == item && positions.contains(&l))
+    }
+}
+
+/// A problem that starts from given states, and a loss that sees the last ones. Padding has zeros.
+fn drawn(by: By, weights: Weights, operand: Operand, input: InputType) -> (Problem, OutputGradients) {
+    let shape =
+        Shape { batch: if by == By::Starts { 1 } else { 2 }, dim: 4, dstate: 3, seqlen: 11, groups: 2 };
+    let mut rng = generator("packed");
+    let layout = Layout { shape, weights, input, b: operand, c: operand, gate: true, extras: true };
+    let mut problem = layout.random(&mut rng);
+    let mut values = |len: usize, input: InputType| {
+        (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect::<Vec<f32>>()
+    };
+    let states = shape.batch * shape.dim * by.states() * shape.dstate * weights.width();
+    problem.initial_state = Some(values(states, InputType::F32));
+    let mut dout = values(problem.u.len(), input);
+    let dlast_state = Some(values(states, InputType::F32));
+    problem.judged_channels = problem.channels().collect();
+    let rows = |problem: &mut Problem, clear: &dyn Fn(&mut [f32], usize, usize)| {
+        let Problem { u, delta, z, .. } = problem;
+        let channels = [Some(u), Some(delta), z.as_mut()];
+        channels.into_iter().flatten().for_each(|values| clear(values, shape.dim, 1));
+        if operand == Operand::Variable {
+            let rows = shape.groups * shape.dstate;
+            clear(&mut problem.b, rows, weights.width());
+            clear(&mut problem.c, rows, weights.width());
+        }
+    };
+    let clear = |values: &mut [f32], rows: usize, width: usize| {
+        for (i, value) in values.iter_mut().enumerate() {
+            if !by.has(i / (rows * shape.seqlen * width), i / width % shape.seqlen) {
+                *value = 0.0;
+            }
+        }
+    };
+    rows(&mut problem, &clear);
+    clear(&mut dout, shape.dim, 1);
+    problem.packed = Some(Arc::new(by.packed()));
+    (problem, OutputGradients { dout, dlast_state })
+}
+
+/// Some positions of each row of an item.
+fn cut(values: &[f32], (items, item): (usize, usize), width: usize, positions: &Range<usize>) -> Vec<f32> {
+    let of_item = values.len() / items;
+    let rows = values[item * of_item..(item + 1) * of_item].chunks(11 * width);
+    rows.flat_map(|row| row[positions.start * width..positions.end * width].to_vec()).collect()
+}
+
+/// A sequence by itself.
+fn part(
+    (problem, given): (&Problem, &OutputGradients),
+    (item, positions, [initial, last]): &(usize, Range<usize>, [Option<usize>; 2]),
+    count: usize,
+) -> (Problem, OutputGradients) {
+    let (items, width) = (problem.shape.batch, problem.weights.width());
+    let rows = |values: &Vec<f32>, width| cut(values, (items, *item), width, positions);
+    let states = |values: &Vec<f32>, slot: usize| -> Vec<f32> {
+        let len = 3 * width;
+        let own = &values[item * 4 * count * len..][..4 * count * len];
+        own.chunks(count * len).flat_map(|channel| channel[slot * len..(slot + 1) * len].to_vec()).collect()
+    };
+    let operand = |operand, values: &Vec<f32>| match operand {
+        Operand::Constant => values.clone(),
+        Operand::Variable => rows(values, width),
+    };
+    let alone = Problem {
+        shape: Shape { batch: 1, seqlen: positions.len(), ..problem.shape },
+        u: rows(&problem.u, 1),
+        delta: rows(&problem.delta, 1),
+        b: operand(problem.b_operand, &problem.b),
+        c: operand(problem.c_operand, &problem.c),
+        z: problem.z.as_ref().map(|z| rows(z, 1)),
+        initial_state: initial.map(|slot| states(problem.initial_state.as_ref().expect("given"), slot)),
+        judged_channels: (0..4).map(|channel| (0, channel)).collect(),
+        packed: None,
+        ..problem.clone()
+    };
+    let dlast_state = given.dlast_state.as_ref().zip(*last).map(|(values, slot)| states(values, slot));
+    (alone, OutputGradients { dout: rows(&given.dout, 1), dlast_state })
+}
+
+/// Values of sequences alone, put where they belong: `of` has them in rows of positions, or of states.
+fn put(
+    by: By,
+    (problem, width): (&Problem, usize),
+    name: Result<TensorName, GradientName>,
+    of: &[Vec<f64>],
+) -> Vec<f64> {
+    let Shape { batch, dim, dstate, .. } = problem.shape;
+    let slot = match name {
+        Ok(TensorName::LastState) => Some(1),
+        Err(InitialState) => Some(0),
+        _ => None,
+    };
+    let rows = of[0].len() / by.sequences()[0].1.len() / width;
+    let (rows, row) = if slot.is_some() { (dim, by.states() * dstate) } else { (rows, 11) };
+    let mut whole = vec![0.0; batch * rows * row * width];
+    for ((item, positions, slots), values) in by.sequences().into_iter().zip(of) {
+        let own = match slot {
+            Some(which) => match slots[which] {
+                Some(slot) => slot * dstate * width..(slot + 1) * dstate * width,
+                None => continue,
+            },
+            None => positions.start * width..positions.end * width,
+        };
+        for (i, values) in values.chunks(own.len()).enumerate() {
+            whole[(item * rows + i) * row * width..][own.clone()].copy_from_slice(values);
+        }
+    }
+    whole
+}
+
+/// The file of a packed problem, with states in the order of sequences.
+fn file(by: By, problem: &Problem) -> File {
+    let plain = Problem { initial_state: None, packed: None, ..problem.clone() };
+    let mut file = File::of(&plain, ComplexAs::Trailing);
+    let integers = |values: &[i64], shape: &[usize]| Tensor {
+        dtype: Dtype::I64,
+        shape: shape.to_vec(),
+        bytes: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    };
+    match by {
+        By::Starts => file.set("cu_seqlens", integers(&STARTS.map(|start| start as i64), &[4])),
+        By::Indices => file.set("seq_idx", integers(INDICES.as_flattened(), &[2, 11])),
+    }
+    file.set("initial_state", states(by, problem, problem.initial_state.as_ref().expect("given")));
+    file
+}
+
+fn states(by: By, problem: &Problem, values: &[f32]) -> Tensor {
+    let Shape { batch, dim, dstate, .. } = problem.shape;
+    let (len, count) = (dstate * problem.weights.width(), by.states());
+    let mut turned = values.to_vec();
+    for (i, values) in values.chunks(len).enumerate() {
+        let (channel, slot) = (i / count, i % count);
+        turned[(slot * batch * dim + channel) * len..][..len].copy_from_slice(values);
+    }
+    let mut shape = vec![batch * count, dim, dstate];
+    shape.extend((problem.weights == Weights::Complex).then_some(2));
+    tensor(Dtype::F32, &shape, &turned)
+}
+
+fn add(by: By, file: &mut File, problem: &Problem, method: Method, out: &[f64], last: &[f64]) {
+    let [out, last]: [Vec<f32>; 2] = [out, last].map(|values| values.iter().map(|&x| x as f32).collect());
+    let stored = dtype(problem.input);
+    file.set(&format!("out.{method}"), tensor(stored, &[problem.shape.batch, 4, 11], &out));
+    file.set(&format!("last_state.{method}"), states(by, problem, &last));
+}
+
+fn judged(file: &File) -> Vec<CaseResult> {
+    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
+}
+
+fn kinds() -> impl Iterator<Item = (By, Weights, Operand)> {
+    [
+        (By::Starts, Weights::Real, Operand::Variable),
+        (By::Indices, Weights::Complex, Operand::Variable),
+        (By::Indices, Weights::Real, Operand::Constant),
+        (By::Starts, Weights::Complex, Operand::Constant),
+    ]
+    .into_iter()
+}
+
+/// Truth of a packed problem is that of its sequences, and a kernel that scans them apart passes; one that scans on fails, and first
+/// behind a border.
+#[test]
+fn sequences_are_scanned_apart() {
+    for (by, weights, operand) in kinds() {
+        let (problem, given) = drawn(by, weights, operand, InputType::F32);
+        let parts: Vec<Problem> =
+            by.sequences().iter().map(|own| part((&problem, &given), own, by.states()).0).collect();
+        let truths = truth::scan::solve(&problem, &Method::ALL).expect("certified");
+        let mut good = file(by, &problem);
+        let mut bad = good.clone();
+        let plain = Problem { initial_state: None, packed: None, ..problem.clone() };
+        for truth in &truths {
+            let scanned: Vec<_> = parts
+                .iter()
+                .map(|part| {
+                    let truth = truth::scan::solve(part, &[truth.method]).expect("certified").remove(0);
+                    (truth.tensors, ReferenceBackend.scan(truth.method, part).expect("it runs"))
+                })
+                .collect();
+            let width = |name| if name == TensorName::Out { 1 } else { weights.width() };
+            let of = |name: TensorName| {
+                let wants: Vec<Vec<f64>> =
+                    scanned.iter().map(|(want, _)| want[name].values.clone()).collect();
+                assert_eq!(
+                    truth.tensors[name].values,
+                    put(by, (&problem, width(name)), Ok(name), &wants),
+                    "{by:?} {weights} {operand} {} {name}",
+                    truth.method
+                );
+                let got = |got: &Vec<f32>| got.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+                let got: Vec<Vec<f64>> = scanned.iter().map(|(_, scan)| got(&scan[name].values)).collect();
+                put(by, (&problem, width(name)), Ok(name), &got)
+            };
+            let (out, last) = (of(TensorName::Out), of(TensorName::LastState));
+            add(by, &mut good, &problem, truth.method, &out, &last);
+            let on = ReferenceBackend.scan(truth.method, &plain).expect("it runs");
+            let on: Vec<f64> = on[TensorName::Out].values.iter().map(|&x| f64::from(x)).collect();
+            add(by, &mut bad, &problem, truth.method, &on, &last);
+        }
+        for case in judged(&good) {
+            assert_eq!(case.verdict, Verdict::Pass, "{by:?} {weights} {operand} {}", case.id);
+        }
+        for case in judged(&bad) {
+            let (_, out) = case.tensors.iter().next().expect("it has an output");
+            assert_eq!(out.verdict, Verdict::Fail, "{by:?} {weights} {operand} {}", case.id);
+        }
+    }
+}
+
+/// A recording is walked as it lies, whatever is walked at a time, and says of every element what is said of it in memory.
+#[test]
+fn stretches_end_where_sequences_do() {
+    for (by, weights, operand) in kinds() {
+        let (problem, _) = drawn(by, weights, operand, InputType::F32);
+        let mut file = file(by, &problem);
+        let (contract, rows) =
+            (Promise::recorded(Default::default()).contract, problem.judged_channels.len());
+        for truth in truth::scan::solve(&problem, &[Method::Foh, Method::Poly]).expect("certified") {
+            let (out, last) =
+                (&truth.tensors[TensorName::Out].values, &truth.tensors[TensorName::LastState].values);
+            add(by, &mut file, &problem, truth.method, out, last);
+            let in_memory = truth
+                .tensors
+                .map(|name, tensor| problem.tensor(name, tensor.values.iter().map(|&x| x as f32).collect()));
+            for count in [1, 4, 11] {
+                let recording = file.recording().by_positions(count);
+                let (_, tensors) = recording
+                    .layout()
+                    .outputs
+                    .iter()
+                    .find(|(name, _)| name.form == truth.method)
+                    .expect("it is recorded");
+                for row in 0..rows {
+                    let at = (row / 4, row % 4);
+                    let got = |name, elements| recording.outputs(tensors, name, at, elements);
+                    let promised = (truth.method, &contract);
+                    let read = quick::judge_stretches(promised, &recording, at, &got, quick::LONG)
+                        .expect("it reads");
+                    let held = quick::judge(promised, &problem, at, &in_memory);
+                    for ((name, read), (_, held)) in read.iter().zip(held.iter()) {
+                        assert!(
+                            read.difference(held).is_none(),
+                            "{by:?} {name}: {:?}",
+                            read.difference(held)
+                        );
+                        assert_eq!(read.passed, read.elements(), "{by:?} {weights} {name} {count}");
+                    }
+                }
+                assert_eq!(recording.sequences(0).len(), 3);
+            }
+        }
+    }
+}
+
+/// Gradients do not cross a border, and sums over positions are over all sequences.
+#[test]
+fn gradients_are_those_of_sequences() {
+    for (by, weights, operand) in kinds() {
+        let (problem, given) = drawn(by, weights, operand, InputType::F32);
+        let methods = [Method::Zoh, Method::Poly];
+        let truths = truth::gradient::solve(&problem, &given, &methods).expect("certified");
+        let plain = Problem { initial_state: None, packed: None, ..problem.clone() };
+        let on =
+            truth::gradient::solve(&plain, &OutputGradients { dlast_state: None, ..given.clone() }, &methods);
+        let on = on.expect("certified");
+        for (truth, on) in truths.iter().zip(&on) {
+            let of_parts: Vec<Gradients<f64>> = by
+                .sequences()
+                .iter()
+                .map(|own| {
+                    let (part, given) = part((&problem, &given), own, by.states());
+                    truth::gradient::solve(&part, &given, &[truth.method])
+                        .expect("certified")
+                        .remove(0)
+                        .tensors
+                })
+                .collect();
+            for (name, want) in truth.tensors.iter() {
+                let parts: Vec<Vec<f64>> =
+                    of_parts.iter().map(|of| of.get(name).map_or(vec![], |of| of.values.clone())).collect();
+                let varies = problem.varies(name) || name == InitialState;
+                let sums = match varies {
+                    true => put(by, (&problem, want.width), Err(name), &parts),
+                    false => (0..want.values.len()).map(|i| parts.iter().map(|part| part[i]).sum()).collect(),
+                };
+                for (i, (want, sum)) in want.values.iter().zip(sums).enumerate() {
+                    let close =
+                        if varies { *want == sum } else { (want - sum).abs() < 1e-14 * (1.0 + sum.abs()) };
+                    assert!(close, "{by:?} {weights} {operand} {} {name}[{i}]: {want} {sum}", truth.method);
+                }
+            }
+            let recorded = |gradients: &Gradients<f64>| {
+                let mut file = file(by, &problem);
+                let shape = [problem.shape.batch, 4, 11];
+                file.set("dout", tensor(Dtype::F32, &shape, &given.dout));
+                file.set(
+                    "dlast_state",
+                    states(by, &problem, given.dlast_state.as_ref().expect("it sees them")),
+                );
+                for (name, tensor) in gradients.iter() {
+                    let values: Vec<f32> = tensor.values.iter().map(|&x| x as f32).collect();
+                    let input = file.tensors.iter().find(|(other, _)| other == name.input());
+                    let like = input.expect("it is there").1.clone();
+                    let stored = match name {
+                        InitialState => states(by, &problem, &values),
+                        _ => crate::written::tensor(Dtype::F32, &like.shape, &values),
+                    };
+                    file.set(
+                        &format!("{}.{}", holdfast::tensor::ComputedName::from(name).name(), truth.method),
+                        stored,
+                    );
+                }
+                judged(&file).remove(0)
+            };
+            assert_eq!(recorded(&truth.tensors).verdict, Verdict::Pass, "{by:?} {weights} {operand}");
+            let across = truth.tensors.map(|name, tensor| on.tensors.get(name).unwrap_or(tensor).clone());
+            let case = recorded(&across);
+            let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
+            let failing: Vec<&str> = failing.map(|(name, _)| name.name()).collect();
+            for name in ["grad.u", "grad.delta", "grad.A", "grad.B"] {
+                assert!(failing.contains(&name), "{by:?} {weights} {operand} {name}: {failing:?}");
+            }
+        }
+    }
+}
+
+/// The same file with positions before channels, or with heads of two channels.
+fn laid_out(plain: &File, order: Order) -> File {
+    let mut file = File { metadata: plain.metadata.clone(), ..File::default() };
+    file.metadata.insert("layout".to_owned(), order.name().to_owned());
+    for (name, from) in &plain.tensors {
+        let heads = |tensor: Tensor, axis: usize| {
+            let mut shape = tensor.shape.clone();
+            if order == Order::Blhp {
+                shape.splice(axis..=axis, [2, 2]);
+            }
+            Tensor { shape, ..tensor }
+        };
+        let of_head =
+            |from: &Tensor, axis| if order == Order::Blhp { every(from, axis, 2) } else { from.clone() };
+        let tensor = match name.split('.').next().expect("it has a name") {
+            "u" | "z" | "out" => heads(permuted(from, &[0, 2, 1]), 2),
+            "delta" => permuted(&of_head(from, 1), &[0, 2, 1]),
+            "B" | "C" => permuted(from, &[0, 3, 1, 2]),
+            "A" if order == Order::Blhp => {
+                let one = every(&of_head(from, 0), 1, 3);
+                Tensor { shape: vec![2], ..one }
+            }
+            "D" | "delta_bias" => of_head(from, 0),
+            "initial_state" => heads(from.clone(), 1),
+            "last_state" => heads(from.clone(), 1),
+            _ => from.clone(),
+        };
+        file.set(name, tensor);
+    }
+    file
+}
+
+/// A packed run of one item whose channels may be heads of two.
+fn recorded(input: InputType) -> (Problem, File) {
+    let by = By::Starts;
+    let (mut problem, _) = drawn(by, Weights::Real, Operand::Variable, input);
+    let first = |values: &mut [f32], own: usize| {
+        values.chunks_mut(2 * own).for_each(|pair| pair.copy_within(..own, own));
+    };
+    first(&mut problem.delta, 11);
+    first(&mut problem.a, 3);
+    problem.a.chunks_mut(3).for_each(|states| states.fill(states[0]));
+    problem.d.iter_mut().chain(&mut problem.delta_bias).for_each(|values| first(values, 1));
+    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
+    let mut file = file(by, &problem);
+    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
+    add(by, &mut file, &problem, Method::Zoh, out, last);
+    (problem, file)
+}
+
+/// States of sequences come before channels in each layout, and a place says which sequence it is.
+#[test]
+fn states_of_sequences_have_heads() {
+    let (_, file) = recorded(InputType::F32);
+    for order in [Order::Bdl, Order::Bld, Order::Blhp] {
+        let mut file = laid_out(&file, order);
+        if order == Order::Bdl {
+            file = recorded(InputType::F32).1;
+        }
+        file.tensors.iter_mut().filter(|(name, _)| name == "last_state.zoh").for_each(|(name, _)| {
+            *name = "varlen_states.zoh".to_owned();
+        });
+        assert_eq!(judged(&file)[0].verdict, Verdict::Pass, "{order}");
+        // State 1 of channel 2, head 1, in sequence 1.
+        let (_, states) =
+            file.tensors.iter_mut().find(|(name, _)| name == "varlen_states.zoh").expect("added");
+        states.bytes[(4 * 3 + 2 * 3 + 1) * 4 + 2] ^= 0x40;
+        let case = judged(&file).remove(0);
+        let worst = case.worst.expect("it fails");
+        match order {
+            Order::Blhp => {
+                assert_eq!(worst.index, [1, 1, 0, 1]);
+                assert!(worst.place.contains("sequence 1, head 1, channel 0, state 1"), "{}", worst.place);
+            }
+            _ => assert_eq!(worst.index, [1, 2, 1], "{order}"),
+        }
+    }
+}
+
+/// Padding may hold anything.
+#[test]
+fn padding_is_not_read() {
+    let by = By::Indices;
+    let (problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
+    let truth = truth::scan::solve(&problem, &[Method::Foh]).expect("certified").remove(0);
+    let mut file = file(by, &problem);
+    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
+    add(by, &mut file, &problem, Method::Foh, out, last);
+    for (name, tensor) in &mut file.tensors {
+        if ["u", "delta", "B", "out.foh"].contains(&&**name) {
+            let row = 4 * 11;
+            let rows = tensor.bytes.len() / row / 2;
+            for (i, row) in tensor.bytes.chunks_mut(row).enumerate().filter(|(i, _)| *i >= rows) {
+                let value = if i == rows { f32::NAN } else { 1e30 };
+                for l in [2, 3, 10] {
+                    row[4 * l..][..4].copy_from_slice(&f32::to_le_bytes(value));
+                }
+            }
+        }
+    }
+    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+    let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
+    assert_eq!(checked.cases[0].verdict, Verdict::Pass);
+    let says = "; 5 sequences are packed, whose padding is not judged";
+    assert!(checked.note.why.contains(says), "{}", checked.note.why);
+}
+
+/// A cause is looked for in one of the sequences, and says in which.
+#[test]
+fn what_fails_in_a_sequence_is_explained() {
+    let (problem, plain) = recorded(InputType::F32);
+    let wrong = Problem { d: None, ..problem.clone() };
+    let truth = truth::scan::solve(&wrong, &[Method::Zoh]).expect("certified").remove(0);
+    let (out, last) = (&truth.tensors[TensorName::Out].values, &truth.tensors[TensorName::LastState].values);
+    let mut file = plain.clone();
+    add(By::Starts, &mut file, &problem, Method::Zoh, out, last);
+    let case =
+        check("run", "run", &file.recording(), &Options::EVERYTHING, &|| {}).expect("a run").cases.remove(0);
+    let found = case.diagnosis.first().expect("it has a name");
+    assert!(found.name.contains("skip") || found.what.contains("D"), "{found:?}");
+    let place = "; in the sequence at positions 5 to 10 of item 0, counted from its start";
+    assert!(found.what.ends_with(place), "{found:?}");
+}
+
+/// Errors that go one way are seen in all sequences of a channel together.
+#[test]
+fn sequences_lean_together() {
+    let layout = Layout { gate: true, extras: true, ..Layout::plain(1, 4, 3, 512) };
+    let starts: Vec<usize> = (0..=16).map(|i| 32 * i).collect();
+    let mut problem = layout.random(&mut generator("packed"));
+    problem.judged_channels = problem.channels().collect();
+    problem.packed = Some(Arc::new(Packed::by_starts(&starts, 512, [1, 1])));
+    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    let bytes = starts.iter().flat_map(|&start| (start as i32).to_le_bytes()).collect();
+    file.set("cu_seqlens", Tensor { dtype: Dtype::I32, shape: vec![17], bytes });
+    file.metadata.insert("arithmetic".to_owned(), "y=bf16".to_owned());
+    for (factor, verdict) in [(1.0, Verdict::Pass), (1.0 + 0.5f64.powi(9), Verdict::Fail)] {
+        let out: Vec<f32> =
+            truth.tensors[TensorName::Out].values.iter().map(|y| (factor * y) as f32).collect();
+        file.set("out.zoh", tensor(Dtype::F32, &[1, 4, 512], &out));
+        let case = judged(&file).remove(0);
+        assert_eq!(case.verdict, verdict, "{factor}");
+        assert!(
+            verdict == Verdict::Pass || case.tensors.values().any(|out| out.reason.contains("go one way"))
+        );
+    }
+}
+
+#[test]
+fn what_is_no_packing_is_refused() {
+    let (_, plain) = recorded(InputType::F32);
+    let integers = |values: &[i32], shape: &[usize]| Tensor {
+        dtype: Dtype::I32,
+        shape: shape.to_vec(),
+        bytes: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    };
+    let starts = |values: &[i32]| integers(values, &[values.len()]);
+    let zeros = |dtype, shape: &[usize]| tensor(dtype, shape, &vec![0.0; shape.iter().product()]);
+    let refused = |file: &File| file.try_recording().expect_err("it is no run").to_string();
+    for (name, put, says) in [
+        ("cu_seqlens", zeros(Dtype::F32, &[4]), "tensor `cu_seqlens` is of type F32, expected I32 or I64"),
+        ("cu_seqlens", starts(&[0]), "tensor `cu_seqlens` has shape (1), expected (sequences + 1)"),
+        ("cu_seqlens", starts(&[1, 4, 7, 11]), "tensor `cu_seqlens` is 1 at 0, expected 0"),
+        ("cu_seqlens", starts(&[0, 4, 4, 11]), "tensor `cu_seqlens` is 4 at 2, expected more than 4"),
+        (
+            "cu_seqlens",
+            starts(&[0, 4, 7, 12]),
+            "tensor `cu_seqlens` is 12 at 3, expected more than 7, and at most 11",
+        ),
+        ("cu_seqlens", starts(&[0, 11]), "tensor `initial_state` has shape (3, 4, 3), expected (1, 4, 3)"),
+        ("seq_idx", integers(&[0; 11], &[1, 11]), "tensors `seq_idx` and `cu_seqlens` are the same one"),
+    ] {
+        let mut file = plain.clone();
+        file.set(name, put);
+        assert!(refused(&file).contains(says), "{}", refused(&file));
+    }
+    let mut reversed = plain.clone();
+    reversed.metadata.insert("direction".to_owned(), "reverse".to_owned());
+    assert!(
+        refused(&reversed).contains("which needs sequences that are not packed"),
+        "{}",
+        refused(&reversed)
+    );
+    let by_indices = drawn(By::Indices, Weights::Real, Operand::Constant, InputType::F32).0;
+    let mut file = self::file(By::Indices, &by_indices);
+    file.set("out.zoh", zeros(Dtype::F32, &[2, 4, 11]));
+    let mut padded = file.clone();
+    padded.set("seq_idx", integers(&[-1; 22], &[2, 11]));
+    assert!(refused(&padded).contains("tensor `seq_idx` is -1 at (0, 0)"), "{}", refused(&padded));
+    let mut misplaced = file.clone();
+    misplaced.set("seq_idx", integers(&[0; 22], &[11, 2]));
+    assert!(refused(&misplaced).contains("expected (2, 11), the sequence of each position"));
+    file.remove("seq_idx");
+    file.set("cu_seqlens", starts(&[0, 11]));
+    assert!(
+        refused(&file).contains("tensor `u` has batch = 2, expected 1 beside cu_seqlens"),
+        "{}",
+        refused(&file)
+    );
+}
