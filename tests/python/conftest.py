@@ -114,7 +114,7 @@ def tensors_of(path):
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
     header.pop("__metadata__", None)
-    kinds = {"F32": "f4", "F16": "f2", "BF16": "u2", "C64": "c8"}
+    kinds = {"F32": "f4", "F16": "f2", "BF16": "u2", "C64": "c8", "I32": "i4", "I64": "i8"}
 
     def array(one):
         first, end = one["data_offsets"]

@@ -215,7 +215,7 @@ def test_a_call_whose_meaning_no_recording_has_is_skipped(monkeypatch, tmp_path)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     one = numpy.ones((1, 4, 1, 1), "f4")
     run = (one, one[..., 0], -one[0, 0, 0], one, one, 4)
-    strange = ({"seq_idx": numpy.zeros((1, 4), "i4")}, {"cu_seqlens": numpy.array([0, 4])})
+    strange = ({"state_dtype": "bf16"}, {"cu_seqlens": numpy.array([0, 4])})
     for number, more in enumerate(strange):
         with holdfast.capture(tmp_path / f"{number}.safetensors") as recorded:
             module.mamba_chunk_scan_combined(*run, **more)
@@ -224,6 +224,33 @@ def test_a_call_whose_meaning_no_recording_has_is_skipped(monkeypatch, tmp_path)
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         module.mamba_chunk_scan_combined(*run, dt_limit=(0.0, float("inf")), seq_idx=None, cu_seqlens=None)
     assert recorded.reasons == [] and len(recorded.paths) == 1
+
+
+def test_sequences_that_are_packed_are_recorded_with_the_state_of_each(monkeypatch, tmp_path):
+    ends = numpy.array([0, 2, 4])
+
+    def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, seq_idx=None, cu_seqlens=None, return_varlen_states=False):
+        parts = [slice(0, 2), slice(2, 4)] if seq_idx is not None else [slice(0, 4)]
+        # One head of one channel.
+        flat = lambda array, part: array[:, part, :, 0].swapaxes(1, 2)
+        of = lambda part: reference(flat(x, part), dt[:, part].swapaxes(1, 2), A[:, None], flat(B, part), flat(C, part))
+        found = [of(part) for part in parts]
+        out = numpy.concatenate([out for out, _ in found], axis=-1).swapaxes(1, 2)[..., None]
+        states = numpy.concatenate([state for _, state in found])[:, :, None]
+        return (out, states[-1:], states) if return_varlen_states else (out, states[-1:])
+
+    module = types.ModuleType("mamba_ssm.ops.triton.ssd_combined")
+    module.mamba_chunk_scan_combined = mamba_chunk_scan_combined
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    x = numpy.random.default_rng(5).normal(size=(1, 4, 1, 1)).astype("f4")
+    run = (x, abs(x[..., 0]), -numpy.ones(1, "f4"), x + 1, x - 1, 4)
+    packed = {"seq_idx": numpy.array([[0, 0, 1, 1]], "i4")}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        module.mamba_chunk_scan_combined(*run, **packed)
+        module.mamba_chunk_scan_combined(*run, **packed, cu_seqlens=ends, return_varlen_states=True)
+    assert recorded.reasons == [] and command("check", *recorded.paths).returncode == 0
+    one, other = map(tensors_of, recorded.paths)
+    assert one["last_state.zoh"].shape == (1, 1, 1, 1) and other["last_state.zoh"].shape == (2, 1, 1, 1)
 
 
 def test_inputs_are_those_before_the_call(tmp_path):

@@ -172,6 +172,22 @@ def test_heads_of_mamba_2_are_channels_with_one_scalar():
     assert not holdfast.check(*arguments, method="zoh", out=wrong, layout="blhp").passed
 
 
+def test_packed_sequences_are_scanned_apart():
+    inputs, ends = drawn(batch=1), numpy.array([0, 5, 20, 32])
+    parts = [
+        reference(**{name: a if name == "A" else a[..., start:end] for name, a in inputs.items()})
+        for start, end in zip(ends[:-1], ends[1:])
+    ]
+    out, states = numpy.concatenate([part[0] for part in parts], axis=-1), numpy.concatenate([part[1] for part in parts])
+    indices = numpy.repeat(numpy.arange(3), numpy.diff(ends))[None]
+    assert holdfast.check(**inputs, cu_seqlens=ends, out=out, varlen_states=states).passed
+    assert holdfast.check(**inputs, seq_idx=indices.astype("i4"), out=out, last_state=states[-1:]).passed
+    turned = {name: a if name == "A" else numpy.moveaxis(a, -1, 1) for name, a in inputs.items()}
+    assert holdfast.check(**turned, seq_idx=indices, cu_seqlens=ends, out=out.swapaxes(1, 2), last_state=states, layout="bld").passed
+    report = holdfast.check(**inputs, cu_seqlens=ends, out=reference(**inputs)[0], diagnosis="off")
+    assert not report.passed and report.worst.index[2] >= 5
+
+
 def test_16_bit_types_are_judged_as_such():
     inputs = drawn()
     narrow = {name: array if name == "A" else array.astype("f2") for name, array in inputs.items()}

@@ -52,7 +52,7 @@ WRONG = {
     "check is not given `u`": lambda: holdfast.check(),
     "check is not given `C`": lambda: holdfast.check(U, *REST[:3], out=OUT),
     "hint: delta_softplus, perhaps": lambda: holdfast.check(**INPUTS, out=OUT, delta_sofplus=True),
-    "hint: each sequence is a recording of its own": lambda: holdfast.check(**INPUTS, out=OUT, seq_idx=OUT),
+    "expected an array of int32 or int64": lambda: holdfast.check(**INPUTS, out=OUT, seq_idx=OUT),
     "argument `chunk_size` is no statement": lambda: holdfast.capture("run.safetensors", chunk_size=64).__enter__(),
     "did you mean `dt_limit`": lambda: holdfast.record("run.safetensors", **INPUTS, out=OUT, dt_limt="0 1"),
     "check has no argument `gamma`": lambda: holdfast.check(**INPUTS, out=OUT, gamma=1),

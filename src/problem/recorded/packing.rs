@@ -31,13 +31,14 @@ impl Layout {
     pub(super) fn packing_of<R>(&self, file: &TensorFile<R>) -> Result<Packing> {
         let Shape { batch, seqlen, .. } = self.shape;
         let (indices, starts) = (file.info(SEQ_IDX), file.info(CU_SEQLENS));
-        let Some(info) = indices.or(starts) else { return Ok(Packing::NONE) };
-        if let (Some(one), Some(other)) = (indices, starts) {
-            return Err(RecordError::Twice { name: one.name.clone(), other: other.name.clone() });
+        if indices.is_none() && starts.is_none() {
+            return Ok(Packing::NONE);
         }
-        if !matches!(info.stored, Stored::I32 | Stored::I64) {
-            let hint = "it has integers, as the kernel is given them";
-            return Err(mistyped(&info.name, info, "I32 or I64".to_owned(), hint));
+        for info in [indices, starts].into_iter().flatten() {
+            if !matches!(info.stored, Stored::I32 | Stored::I64) {
+                let hint = "it has integers, as the kernel is given them";
+                return Err(mistyped(&info.name, info, "I32 or I64".to_owned(), hint));
+            }
         }
         if self.conventions.direction == Direction::Reverse {
             let needs = "sequences that are not packed";
@@ -47,12 +48,10 @@ impl Layout {
                 needs,
             });
         }
-        let Some(starts) = starts else {
-            return match info.shape[..] == [batch, seqlen] {
-                true => Ok(Packing { is_packed: true, ..Packing::NONE }),
-                false => Err(misplaced(info, format!("({batch}, {seqlen}), the sequence of each position"))),
-            };
-        };
+        if let Some(info) = indices.filter(|info| info.shape[..] != [batch, seqlen]) {
+            return Err(misplaced(info, format!("({batch}, {seqlen}), the sequence of each position")));
+        }
+        let Some(starts) = starts else { return Ok(Packing { is_packed: true, ..Packing::NONE }) };
         if batch != 1 {
             let hint = "sequences that are packed are one item; of a batch, seq_idx tells which one each position is of";
             return Err(size("u", "batch", batch, format!("1 beside {CU_SEQLENS}"), hint));
@@ -89,7 +88,8 @@ impl Layout {
     pub(super) fn packed<R: Read + Seek>(&self, file: &TensorFile<R>) -> Result<Option<Arc<Packed>>> {
         let seqlen = self.shape.seqlen;
         let Packing { initial_states, last_states, .. } = self.packing;
-        if let Some(indices) = file.integers(SEQ_IDX)? {
+        let indices = file.integers(SEQ_IDX)?;
+        if let (Some(indices), None) = (&indices, file.info(CU_SEQLENS)) {
             let starts = indices.iter().step_by(seqlen);
             let padded = starts.into_iter().position(|&first| first < 0);
             return match (padded, file.info(INITIAL_STATE)) {
@@ -99,7 +99,7 @@ impl Layout {
                     at: shape_text(&[item, 0]),
                     expected: "a sequence that starts from the initial state".to_owned(),
                 }),
-                _ => Ok(Some(Arc::new(Packed::by_indices(&indices, seqlen)))),
+                _ => Ok(Some(Arc::new(Packed::by_indices(indices, seqlen)))),
             };
         }
         let Some(ends) = file.integers(CU_SEQLENS)? else { return Ok(None) };
@@ -123,7 +123,24 @@ impl Layout {
             };
             starts.push(place);
         }
-        Ok(Some(Arc::new(Packed::by_starts(&starts, seqlen, [initial_states, last_states]))))
+        let packed = Packed::by_starts(&starts, seqlen, [initial_states, last_states]);
+        // Beside the starts, indices say the same.
+        if let Some(indices) = indices {
+            let other = Packed::by_indices(&indices, seqlen);
+            let differs = (0..seqlen).find(|&l| {
+                let [own, other] = [&packed, &other].map(|packed| packed.at(0, l));
+                (&own.positions, own.is_padding) != (&other.positions, other.is_padding)
+            });
+            if let Some(l) = differs {
+                return Err(RecordError::Sequence {
+                    name: SEQ_IDX,
+                    found: indices[l],
+                    at: shape_text(&[0, l]),
+                    expected: format!("the sequences of {CU_SEQLENS}, or none of the two"),
+                });
+            }
+        }
+        Ok(Some(Arc::new(packed)))
     }
 }
 

@@ -18,6 +18,9 @@ __tracebackhide__ = True
 
 #: How the reader of recorded runs calls NumPy's types.
 _STORED = {"float16": "F16", "float32": "F32", "float64": "F64", "complex64": "C64", "bfloat16": "BF16"}
+#: The same of whole numbers, which these tensors have.
+_WHOLE = {"int32": "I32", "int64": "I64"}
+_OF_WHOLE = ("seq_idx", "cu_seqlens")
 
 
 class Host(NamedTuple):
@@ -47,7 +50,7 @@ def _from_torch(torch: Any, tensor: Any) -> Host:
 
 
 def _from_numpy(array: numpy.ndarray[Any, Any]) -> Host:
-    stored = _STORED.get(array.dtype.name)
+    stored = {**_STORED, **_WHOLE}.get(array.dtype.name)
     if stored is None:
         raise TypeError(f"is of type {array.dtype}")
     if not array.dtype.isnative:
@@ -57,6 +60,25 @@ def _from_numpy(array: numpy.ndarray[Any, Any]) -> Host:
     return Host(array, stored)
 
 
+def _read(array: Any) -> Host:
+    """An array of whatever framework, in this machine's memory. Raises TypeError for a type that no run has, and what its framework raises."""
+    import numpy
+
+    torch = _framework("torch", array, "Tensor")
+    if torch is not None:
+        return _from_torch(torch, array)
+    if not isinstance(array, numpy.ndarray):
+        if hasattr(array, "__cuda_array_interface__") and hasattr(array, "get"):
+            array = array.get()  # CuPy
+        elif hasattr(array, "__array__") or hasattr(array, "__array_interface__"):
+            array = numpy.asarray(array)
+        elif hasattr(array, "__dlpack__"):
+            array = numpy.from_dlpack(array)
+        else:
+            array = numpy.asarray(array)
+    return _from_numpy(array)
+
+
 def to_host(name: str, array: Any) -> Host:
     """The array called `name`, wherever it is.
 
@@ -64,30 +86,19 @@ def to_host(name: str, array: Any) -> Host:
     """
     if isinstance(array, Host):
         return array
-    import numpy
-
     of_a_file = of_file(f"tensor `{name}`", array)
     if of_a_file:
         raise of_a_file
     try:
-        torch = _framework("torch", array, "Tensor")
-        if torch is not None:
-            return _from_torch(torch, array)
-        if not isinstance(array, numpy.ndarray):
-            if hasattr(array, "__cuda_array_interface__") and hasattr(array, "get"):
-                array = array.get()  # CuPy
-            elif hasattr(array, "__array__") or hasattr(array, "__array_interface__"):
-                array = numpy.asarray(array)
-            elif hasattr(array, "__dlpack__"):
-                array = numpy.from_dlpack(array)
-            else:
-                array = numpy.asarray(array)
-        return _from_numpy(array)
+        host = _read(array)
+        if (host.stored in _WHOLE.values()) != (name in _OF_WHOLE):
+            raise TypeError(f"is of type {host.array.dtype}")
+        return host
     except (TypeError, ValueError, BufferError, RuntimeError, OverflowError) as error:
-        known = "float32, float16, bfloat16 or complex64"
+        known = "int32 or int64" if name in _OF_WHOLE else "float32, float16, bfloat16 or complex64"
         if str(error).startswith("is of type"):
             may_be_complex = name.partition(".")[0] in ("A", "B", "C", "initial_state", "last_state", "dlast_state")
-            kind = "complex64" if "complex" in str(error) and may_be_complex else "float32"
+            kind = "complex64" if "complex" in str(error) and may_be_complex else "int32" if name in _OF_WHOLE else "float32"
             found, hint = str(error), f'numpy.asarray({name.partition(".")[0]}, dtype="{kind}"), if that holds its numbers'
         else:
             found, hint = f"cannot be read ({error})", "arrays of NumPy, PyTorch, JAX and CuPy, and what has __dlpack__"

@@ -27,7 +27,10 @@ from ._recorded import known_method, known_number, metadata_of, prepared, size_o
 __tracebackhide__ = True
 
 #: The arguments of a scan, as `record` has them.
-_ARGUMENTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus", "initial_state", "dt_limit")
+_ARGUMENTS = (
+    *("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus"),
+    *("initial_state", "dt_limit", "seq_idx", "cu_seqlens"),
+)
 #: Those of them that are no arrays.
 _WORDS = ("delta_softplus", "dt_limit")
 
@@ -68,7 +71,7 @@ _METHODS: tuple[tuple[str, str, str, Mapping[str, str], str], ...] = (
 #: Arguments of known scans that say how it is computed or what is returned, and not what: their values are not looked at. Any
 #: other one that no recording has must be at its default.
 _HARMLESS = frozenset(
-    ("self", "chunk_size", "return_last_state", "return_final_states", "use_mambapy", "use_associative_scan")
+    ("self", "chunk_size", "return_last_state", "return_final_states", "return_varlen_states", "use_mambapy", "use_associative_scan")
 )
 
 
@@ -228,7 +231,13 @@ class Capture:
     def _end(self, call: _Call, returned: Any, layout: str) -> Any:
         """Records a call that has returned. Returns what its caller is to get."""
         backward = call.backward
-        out, last_state = pair_of(returned)
+        is_varlen = type(returned) is tuple and len(returned) == 3 and call.given.get("cu_seqlens") is not None
+        # The last of all states is one of those of the sequences.
+        out, last_state = (returned[0], returned[2]) if is_varlen else pair_of(returned)
+        if is_varlen and backward is not None:
+            # A loss may see the other one.
+            backward.forget()
+            backward = None
         outputs = {"out": out, "last_state": last_state if call.state is None else call.state}
         try:
             layer = {"layer": self._inside[-1]} if self._inside else {}
@@ -334,6 +343,11 @@ class Capture:
                         f"argument `{name}` of {getattr(fn, '__name__', 'the scan')} is given, expected its default "
                         "(hint: no recording can hold what it says)"
                     )
+            if is_known and named.get("cu_seqlens") is not None and named.get("seq_idx") is None:
+                raise ValueError(
+                    "argument `cu_seqlens` is given and `seq_idx` is not, expected both or none (hint: the scan goes on where a sequence "
+                    "ends, and returns the state there: no recording has such)"
+                )
             if layout == "step" and is_known:
                 # It is changed in place, and not returned.
                 named["state"] = named["initial_state"]
@@ -412,7 +426,7 @@ def capture(
     metadata: more of what a recording states, for instance arithmetic="gate=bf16"
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
-    its reason: so is one of a known scan with arguments that no recording has, as seq_idx. At the end of the block the reasons are
+    its reason: so is one of a known scan with arguments that no recording has, as state_batch_indices. At the end of the block the reasons are
     a warning, and so is that nothing was recorded.
 
     For its gradients a call is given views of its inputs, its caller gets copies of what it returns, and all of them stay in

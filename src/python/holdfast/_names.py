@@ -26,6 +26,7 @@ ALIASES = {
     "gate": "z",
     "initial_states": "initial_state",
     "final_states": "last_state",
+    "varlen_states": "last_state",
     "y": "out",
 }
 

@@ -23,6 +23,8 @@ _STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "s
 
 #: The inputs of a scan. Each has a gradient.
 _INPUTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
+#: What says which sequences are packed.
+_PACKED = ("seq_idx", "cu_seqlens")
 
 
 def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in _INPUTS[:5] if given.get(name) is None]
     if missing:
         raise ValueError(f"tensor `{missing[0]}` is None, expected an array (hint: u, delta, A, B and C are always needed)")
-    return {name: given.get(name) for name in _INPUTS}
+    return {name: given.get(name) for name in (*_INPUTS, *_PACKED)}
 
 
 def known_method(method: Any) -> str:
@@ -210,6 +212,8 @@ def check(
     out: Any = None,
     last_state: Any = None,
     initial_state: Any = None,
+    seq_idx: Any = None,
+    cu_seqlens: Any = None,
     dout: Any = None,
     dlast_state: Any = None,
     grads: Mapping[str, Any] | None = None,
@@ -250,6 +254,10 @@ def check(
 
     method: one of `methods()` or a textbook form, perhaps with a label: "foh", "zoh-exact", "foh.mine"
     out: what the scan returned, or that and its last state as a tuple, or a mapping of several methods' outputs
+    seq_idx: integers (batch, seqlen), which of the sequences that are packed into an item each position belongs to; below 0 is padding,
+        which is not judged
+    cu_seqlens: integers (sequences + 1), where each of the sequences of one item begins, and where the last one ends; initial_state and
+        last_state (or varlen_states) may then be (sequences, …)
     dout, dlast_state: what a backward pass starts from, ∂L/∂out as out and ∂L/∂last_state as last_state
     grads: what it returned, by the names of the inputs, each as its input: {"u": …, "A": …}; some or all of them. Complex ones are
         PyTorch's, ∂L/∂Re + i ∂L/∂Im. `out` may then be left out
@@ -357,6 +365,8 @@ def record(
     out: Any = None,
     last_state: Any = None,
     initial_state: Any = None,
+    seq_idx: Any = None,
+    cu_seqlens: Any = None,
     dout: Any = None,
     dlast_state: Any = None,
     grads: Mapping[str, Any] | None = None,
