@@ -563,7 +563,11 @@ fn what_is_no_packing_is_refused() {
             "tensor `cu_seqlens` is 12 at 3, expected more than 7, and at most 11",
         ),
         ("cu_seqlens", starts(&[0, 11]), "tensor `initial_state` has shape (3, 4, 3), expected (1, 4, 3)"),
-        ("seq_idx", integers(&[0; 11], &[1, 11]), "tensor `seq_idx` is 0 at (0, 0), expected the sequences of cu_seqlens"),
+        (
+            "seq_idx",
+            integers(&[0; 11], &[1, 11]),
+            "tensor `seq_idx` is 0 at (0, 0), expected the sequences of cu_seqlens",
+        ),
     ] {
         let mut file = plain.clone();
         file.set(name, put);
