@@ -124,6 +124,9 @@ impl DeviceJudge {
         if recording.outline().layout(TensorName::LastState).2 != InputType::F32 {
             return Some("a last state of 16 bits is not known to a device");
         }
+        if contract.arithmetic.stages.stored_state.is_some() {
+            return Some("state_type is not known to a device");
+        }
         if recording.layout().packed.is_some() {
             return Some("packed sequences are not known to a device");
         }

@@ -24,6 +24,10 @@
 //! `__fdividef`; sine and cosine of a complex Ā `__sinf` and `__cosf`; the logarithm of a naive softplus `__logf`; and subnormal results are
 //! 0. Allowed are the errors that CUDA documents ([`crate::promise::allowance`]). φ-functions, and the quotients of Ā and B̄, are as in f32.
 //!
+//! `state_type=bf16` states that a state is stored in that type after each step, as a cache that a model decodes with, and all else is as
+//! stated beside it: x is rounded once a step. Outputs read what is stored, or with `state_read=unrounded` the state before that rounding.
+//! A state that decays by less than half a unit stays where it is, step after step: such roundings are never taken as random.
+//!
 //! `scan=log-space` states that products of Ā = eᶻ are exponentials of running sums of z, as in chunked scans:
 //! Π Āⱼ = exp(s_l − s_k). Running sums round by what they have come to, and not by what is left of a term
 //! ([`crate::judge::budget`] has the bound). `scan=log-space-64` states that they begin anew every 64 positions.
@@ -57,6 +61,41 @@ named! {
         /// f32 with 10 bits after the point: what tensor cores take of it.
         Tf32 => "tf32",
     }
+}
+
+impl StageType {
+    /// What a rounding costs beside that of f32.
+    pub fn rounding(self) -> Rounding {
+        match self {
+            StageType::F32 => Rounding::NONE,
+            StageType::F16 => Rounding { unit: 1.0 / (1 << 11) as f64, underflow: 1.0 / (1 << 25) as f64 },
+            // 2⁻¹³⁴
+            StageType::Bf16 => Rounding { unit: 1.0 / (1 << 8) as f64, underflow: 4.591_774_807_899_561e-41 },
+            // 2⁻¹³⁶
+            StageType::Tf32 => {
+                Rounding { unit: 1.0 / (1 << 10) as f64, underflow: 1.147_943_701_974_890_2e-41 }
+            }
+        }
+    }
+}
+
+named! {
+    /// What outputs read of a state that is stored in fewer bits.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum StateRead: "state_read" {
+        /// What was stored.
+        #[default]
+        Stored => "stored",
+        /// The state before it was rounded.
+        Unrounded => "unrounded",
+    }
+}
+
+/// A state that is stored after each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredState {
+    pub stored: StageType,
+    pub read: StateRead,
 }
 
 impl From<InputType> for StageType {
@@ -104,6 +143,8 @@ pub struct Stages {
     /// None where functions are good to their last places.
     pub fast: Option<Fast>,
     pub log_space: Option<LogSpace>,
+    /// None where a state stays as it is computed.
+    pub stored_state: Option<StoredState>,
 }
 
 /// Scans by running sums of z.
@@ -150,6 +191,9 @@ const EXP: &str = "exp";
 const FAST: &str = "fast";
 /// The key of metadata as well.
 pub const SCAN: &str = "scan";
+/// Keys of metadata as well.
+pub const STATE_TYPE: &str = "state_type";
+pub const STATE_READ: &str = "state_read";
 const LOG_SPACE: &str = "log-space";
 
 /// What one rounding of a stage costs beside that of f32.
@@ -170,8 +214,8 @@ impl Rounding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected f32, f16, bf16 or tf32 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found \
-     `{found}` (hint: stages are {}; softplus=naive, phi=naive, exp=fast, scan=log-space and \
-     scan=log-space-64 may be added to either)",
+     `{found}` (hint: stages are {}; softplus=naive, phi=naive, exp=fast, scan=log-space, \
+     scan=log-space-64, state_type=bf16 and with it state_read=unrounded may be added to either)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
 pub struct StagesError {
@@ -186,6 +230,7 @@ impl Stages {
         naive_phi: false,
         fast: None,
         log_space: None,
+        stored_state: None,
     };
     /// All of it in f32, with log(1 + eˣ).
     pub const NAIVE_SOFTPLUS: Stages = Stages { naive_softplus: true, ..Stages::NONE };
@@ -211,6 +256,11 @@ impl Stages {
         Stages { log_space: Some(log_space), ..self }
     }
 
+    /// These stages with a state that is stored so after each step.
+    pub fn with_stored_state(self, stored_state: Option<StoredState>) -> Self {
+        Stages { stored_state, ..self }
+    }
+
     /// These stages with CUDA's approximations in this place.
     pub fn with_approximations(self, place: Fast) -> Self {
         Stages { fast: Some(place), ..self }
@@ -226,9 +276,10 @@ impl Stages {
         self.fast == Some(Fast::Everywhere) || self.fast == Some(place)
     }
 
-    /// Stages, softplus and products of Ā as in f32; φ-functions and e^x as they are stated.
+    /// Stages, softplus and products of Ā as in f32; φ-functions, e^x and what is stored as they are stated.
     pub fn in_f32(self) -> Self {
-        Stages { naive_phi: self.naive_phi, fast: self.fast, ..Stages::NONE }
+        let Stages { naive_phi, fast, stored_state, .. } = self;
+        Stages { naive_phi, fast, stored_state, ..Stages::NONE }
     }
 
     /// Whether gradients are judged by it: in f32, but for what is kept of y, and for e^x.
@@ -257,16 +308,7 @@ impl Stages {
     }
 
     pub fn rounding(self, stage: Stage) -> Rounding {
-        match self.types[stage as usize] {
-            StageType::F32 => Rounding::NONE,
-            StageType::F16 => Rounding { unit: 1.0 / (1 << 11) as f64, underflow: 1.0 / (1 << 25) as f64 },
-            // 2⁻¹³⁴
-            StageType::Bf16 => Rounding { unit: 1.0 / (1 << 8) as f64, underflow: 4.591_774_807_899_561e-41 },
-            // 2⁻¹³⁶
-            StageType::Tf32 => {
-                Rounding { unit: 1.0 / (1 << 10) as f64, underflow: 1.147_943_701_974_890_2e-41 }
-            }
-        }
+        self.types[stage as usize].rounding()
     }
 }
 
@@ -285,6 +327,10 @@ impl fmt::Display for Stages {
             self.naive_phi.then(|| format!("{PHI}={NAIVE}")),
             self.fast.map(|_| format!("{EXP}={FAST}")),
             self.log_space.map(|log_space| format!("{SCAN}={log_space}")),
+            self.stored_state.map(|state| format!("{STATE_TYPE}={}", state.stored)),
+            self.stored_state
+                .filter(|state| state.read == StateRead::Unrounded)
+                .map(|state| format!("{STATE_READ}={}", state.read)),
         ];
         stated.extend(others.into_iter().flatten());
         if stated.len() > 1 && stated[0] == StageType::F32.name() {
@@ -300,7 +346,7 @@ impl FromStr for Stages {
     fn from_str(text: &str) -> Result<Self, StagesError> {
         let wrong = || StagesError { found: crate::tensor_file::shown(text) };
         let (first, rest) = text.split_once(',').map_or((text, None), |(first, rest)| (first, Some(rest)));
-        let (mut stages, mut stated) = (Stages::NONE, Vec::new());
+        let (mut stages, mut stated, mut read) = (Stages::NONE, Vec::new(), None);
         let mut list = Some(text);
         if let Ok(type_of_all) = first.trim().parse::<StageType>() {
             stages = Stages::all(type_of_all);
@@ -326,6 +372,17 @@ impl FromStr for Stages {
                     stages.log_space = Some(value.parse().map_err(|_| wrong())?);
                     SCAN
                 }
+                STATE_TYPE => {
+                    let stored: InputType = value.trim().parse().map_err(|_| wrong())?;
+                    let read = StateRead::Stored;
+                    let stored_state = StoredState { stored: stored.into(), read };
+                    stages.stored_state = Some(stored_state).filter(|_| stored != InputType::F32);
+                    STATE_TYPE
+                }
+                STATE_READ => {
+                    read = Some(value.trim().parse().map_err(|_| wrong())?);
+                    STATE_READ
+                }
                 stage => {
                     let stage: Stage = stage.parse().map_err(|_| wrong())?;
                     stages.types[stage as usize] = value.trim().parse().map_err(|_| wrong())?;
@@ -336,6 +393,11 @@ impl FromStr for Stages {
                 return Err(wrong());
             }
             stated.push(key);
+        }
+        match (&mut stages.stored_state, read) {
+            (Some(state), Some(read)) => state.read = read,
+            (None, Some(StateRead::Unrounded)) => return Err(wrong()),
+            _ => {}
         }
         Ok(stages)
     }

@@ -14,6 +14,7 @@ mod begins;
 mod blind;
 mod budget;
 mod conventions;
+mod decode;
 mod fast_math;
 mod files;
 mod formulas;

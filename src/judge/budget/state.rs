@@ -279,6 +279,15 @@ impl<V: Value<WIDTH>> State<V> {
         (self.magnitude, self.worst) = (magnitude, worst);
     }
 
+    /// Stored in a type that rounds so.
+    #[inline(always)]
+    pub fn store(&mut self, rounding: Rounding) {
+        let size = self.x.norm() + self.worst;
+        let rounded = (size * rounding.unit + Lanes::all(rounding.underflow)).unless_zero(size);
+        (self.worst, self.linear) = (self.worst + rounded, self.linear + rounded);
+        self.largest = self.largest.max(self.magnitude + self.worst);
+    }
+
     /// D and V with J u² M̂², which a tree adds.
     #[inline(always)]
     pub fn seen(&self, u: f64, joins: f64) -> [Lanes; 2] {

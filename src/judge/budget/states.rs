@@ -11,7 +11,7 @@ use super::step_size::step_size;
 use crate::formula::{Form, OFFSETS, Transition};
 use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
-use crate::problem::stages::{LogSpace, Rounding};
+use crate::problem::stages::{LogSpace, Rounding, StateRead, StoredState};
 use crate::problem::{Operand, Problem, Stage, Weights};
 use crate::promise::{Contract, allowance};
 
@@ -313,6 +313,7 @@ impl Channel<'_> {
         let of_states = arithmetic.of_states();
         let log_space = self.log_space();
         let block = log_space.and_then(|log_space| log_space.block);
+        let stored_state = arithmetic.stages.stored_state;
         let exponent_joins = self.exponent_joins();
         let roundings = StepRoundings {
             arithmetic: of_states,
@@ -372,7 +373,15 @@ impl Channel<'_> {
                     }
                     state.advance((a_bar, a_bar_error), &input, size, joins, roundings);
                 }
-                let (read, joins) = if reads_before { (&previous, earlier_joins) } else { (&*state, joins) };
+                let unrounded = *state;
+                let mut read_as = &unrounded;
+                if let Some(StoredState { stored, read }) = stored_state {
+                    state.store(stored.rounding());
+                    if read == StateRead::Stored {
+                        read_as = &*state;
+                    }
+                }
+                let (read, joins) = if reads_before { (&previous, earlier_joins) } else { (read_as, joins) };
                 let summed;
                 let read = match roundings.in_log_space {
                     true => {

@@ -17,7 +17,7 @@ use crate::problem::conventions::{
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
-use crate::problem::stages::SCAN;
+use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StateRead, StoredState};
 use crate::problem::{Axes, Conventions, Operand, Order, Packed, Shape, Stages, Weights};
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
@@ -563,7 +563,8 @@ fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
 
 /// The arithmetic that is stated, the scan's in a text of its own if need be.
 fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
-    let stated = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
+    let stated: Stages = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
+    let stated = stored_state(file, stated)?;
     let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
     let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
     match log_space {
@@ -573,6 +574,32 @@ fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
             found: shown(text),
             expected: "log-space, or log-space-64 where sums begin anew every 64 positions, and no other in `arithmetic`",
         }),
+    }
+}
+
+/// The same with a state that is stored in a type of its own after each step.
+fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
+    let text = |key| file.metadata().get(key);
+    let Some(stored) = text(STATE_TYPE) else {
+        return match text(STATE_READ) {
+            Some(_) => {
+                let needs = "a state that is stored in fewer bits: state_type = bf16 or f16";
+                Err(RecordError::Contradiction { key: STATE_READ, found: "stated", needs })
+            }
+            None => Ok(stages),
+        };
+    };
+    let wrong = |key, found: &str, expected| RecordError::Metadata { key, found: shown(found), expected };
+    let read = text(STATE_READ).map_or(Ok(StateRead::Stored), |read| {
+        read.parse().map_err(|_| wrong(STATE_READ, read, "stored or unrounded, what outputs read"))
+    })?;
+    let own: InputType = stored.parse().map_err(|_| wrong(STATE_TYPE, stored, "f32, f16 or bf16"))?;
+    let own = (own != InputType::F32).then(|| StoredState { stored: own.into(), read });
+    match stages.stored_state {
+        Some(other) if Some(other) != own => {
+            Err(wrong(STATE_TYPE, stored, "no other one than in `arithmetic`"))
+        }
+        _ => Ok(stages.with_stored_state(own)),
     }
 }
 

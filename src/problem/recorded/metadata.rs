@@ -6,7 +6,7 @@ use crate::named::mistyped;
 use crate::problem::conventions::{
     DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
 };
-use crate::problem::stages::SCAN;
+use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE};
 use crate::tensor_file::{TensorFile, shown};
 
 pub(super) const ARITHMETIC: &str = "arithmetic";
@@ -14,7 +14,7 @@ pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
 pub(super) const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-const STATEMENTS: [&str; 11] = [
+const STATEMENTS: [&str; 13] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,
@@ -24,6 +24,8 @@ const STATEMENTS: [&str; 11] = [
     DIRECTION,
     LAYOUT,
     SCAN,
+    STATE_TYPE,
+    STATE_READ,
     DT_LIMIT,
     TIME_STEP_LIMIT,
 ];
@@ -32,7 +34,7 @@ const STATEMENTS: [&str; 11] = [
 const NOTE: &str = "note.";
 
 /// Arguments of other people's scans, and what a recording has in their place.
-const ELSEWHERE: [(&[&str], &str); 15] = [
+const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["dt_softplus", "softplus"], "delta_softplus states it"),
     (
         &["chunk_size", "chunk"],
@@ -45,7 +47,7 @@ const ELSEWHERE: [(&[&str], &str); 15] = [
     ),
     (&["initial_states", "initial_state", "h0"], "leave it out: the tensor initial_state is there or is not"),
     (&["state_batch_indices"], "initial_state and last_state have the order of the batch"),
-    (&["state_dtype", "states_in_fp32"], "arithmetic states it, as state=bf16"),
+    (&["state_dtype", "states_in_fp32"], "state_type states a state that is stored so after each step"),
     (
         &["dtype", "itype", "wtype", "out_dtype", "out_float"],
         "input_type states what is stored wider than it was",
@@ -53,7 +55,6 @@ const ELSEWHERE: [(&[&str], &str); 15] = [
     (&["method", "discretization", "discretization_method"], "an output's name has it, as out.foh"),
     (&["is_complex", "complex"], "the type of A has it"),
     (&["reverse", "reversed", "backwards"], "direction=reverse states it"),
-    (&["state_type", "state_dtype"], "arithmetic states it: state=bf16 is a state that is kept so"),
     (&["dt_layout"], "layout states it, of all tensors"),
     (&["delta_bias", "dt_bias"], "the tensor delta_bias has it"),
     (&["use_fast_math", "fast_math"], "arithmetic=exp=fast states it"),

@@ -18,7 +18,10 @@ __tracebackhide__ = True
 
 _BACKENDS = ("auto", "cuda", "cpu")
 #: Arguments that are metadata of a recording, word for word.
-_STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "state", "direction", "dt_limit")
+_STATEMENTS = (
+    *("arithmetic", "scan", "input_type", "reads", "complex_output", "state"),
+    *("direction", "dt_limit", "state_type", "state_read"),
+)
 
 
 #: The inputs of a scan. Each has a gradient.
@@ -172,7 +175,7 @@ def _stated(key: str, value: Any) -> str:
     """The text of a statement, or of other metadata."""
     if key == "arithmetic":
         return arithmetic_of(value)
-    if key == "input_type":
+    if key in ("input_type", "state_type"):
         return known_input(value)
     if key in ("dt_limit", "time_step_limit") and not isinstance(value, str):
         return _limit(value)
@@ -226,6 +229,8 @@ def check(
     state: str | None = None,
     direction: str | None = None,
     dt_limit: tuple[float, float] | None = None,
+    state_type: str | None = None,
+    state_read: str | None = None,
     name: str = "arrays",
     channels: int | None = None,
     seed: int = 1,
@@ -264,6 +269,8 @@ def check(
     delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
     arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
         recorded runs lists them; types may be a framework's own, as torch.bfloat16
+    state_type: the type in which a state is stored after each step, "bf16" or "f16"; state_read="unrounded" where outputs read the state
+        before it is stored
     dt_limit: the low and the high limit to which each step is clamped after bias and softplus, as (0.001, 0.1)
     channels: how many channels to judge, for a quick look; None for all
     backend: "cpu", "cuda" or "auto"
