@@ -56,8 +56,11 @@ pub fn check<R: Read + Seek + Send>(
         let form = name.form;
         let known = match ReadsNow::try_from(form) {
             Ok(_) if !stages.holds_for_gradients() => Err(format!(
-                "gradients are judged in f32, or with y=bf16, y=f16 or exp=fast, and {stages} is stated"
+                "gradients are judged in f32, or with y=bf16, y=f16, exp=fast or scan=log-space, and {stages} is stated"
             )),
+            Ok(_) if stages.log_space.is_some() && form.is_bidirectional() => {
+                Err("gradients of a form of two directions are not judged in log space".to_owned())
+            }
             known => known.map_err(|error| error.to_string()),
         };
         let reads_now = match known {

@@ -10,7 +10,7 @@
 //! - `y`: each state where it is read, their sum, and the product and the sum of the skip;
 //! - `gate`: silu(z) twice, and the product with it.
 //!
-//! In a backward pass `y` alone is judged: y + D·u, which the gate multiplies, is kept in that type between the passes, rounded once,
+//! In a backward pass `y`, `exp` and `scan` alone are judged. y + D·u, which the gate multiplies, is kept in that type between the passes, rounded once,
 //! and `grad.z` is made of it (spec.md §6).
 //!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
@@ -282,10 +282,11 @@ impl Stages {
         Stages { naive_phi, fast, stored_state, ..Stages::NONE }
     }
 
-    /// Whether gradients are judged by it: in f32, but for what is kept of y, and for e^x.
+    /// Whether gradients are judged by it: in f32, but for what is kept of y, for e^x, and for a scan in log space.
     pub fn holds_for_gradients(self) -> bool {
         let kept = self.types[Stage::Y as usize];
-        kept != StageType::Tf32 && self.with_library_functions() == Stages::alone(Stage::Y, kept)
+        let rest = Stages { fast: None, log_space: None, ..self };
+        kept != StageType::Tf32 && rest == Stages::alone(Stage::Y, kept)
     }
 
     /// The largest unit of a stage.

@@ -21,6 +21,7 @@ mod formulas;
 mod identified;
 mod layouts;
 mod lean;
+mod log_space;
 mod memory;
 mod native;
 mod on_device;

@@ -110,6 +110,7 @@ use self::readout::{OutputBounds, Readout};
 pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
 use self::state::LastState;
+pub use self::states::Lead;
 use self::states::{Channel, States, Sums};
 pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
 use crate::formula::Form;
@@ -351,7 +352,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
     ) -> Result<(), I::Error> {
         let Outline { shape, weights, .. } = self.inputs.outline();
-        let seqlen = sequence.positions.len();
+        let (seqlen, lead) = (sequence.positions.len(), self.lead(sequence)?);
         let nothing = States::new(weights, shape.dstate);
         let stretches = self.stretches(sequence);
         // Of a scan in both directions: where each stretch begins from behind. It is walked backwards once more when its turn
@@ -360,7 +361,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         if self.form.is_bidirectional() {
             for positions in stretches.iter().skip(1).rev() {
                 let stretch = self.stretch(sequence, positions)?;
-                let channel = self.channel(&stretch, sequence);
+                let channel = Channel { lead, ..self.channel(&stretch, sequence) };
                 let mut states = behind[behind.len() - 1].clone();
                 sums.clear(channel, positions.len());
                 states.walk(channel, positions.clone(), true, sums);
@@ -370,7 +371,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         let mut states = nothing;
         for positions in stretches {
             let stretch = self.stretch(sequence, &positions)?;
-            let channel = self.channel(&stretch, sequence);
+            let channel = Channel { lead, ..self.channel(&stretch, sequence) };
             if positions.start == 0 {
                 states = States::initial(channel);
             }
@@ -408,7 +409,35 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
     fn channel<'b>(&'b self, stretch: &'b Stretch, sequence: &Sequence) -> Channel<'b> {
         let ChannelBudget { form, contract, .. } = *self;
         let (problem, at, first) = (&*stretch.problem, stretch.at, stretch.first);
-        Channel { form, problem, at, contract, first, seqlen: sequence.positions.len() }
+        Channel {
+            form,
+            problem,
+            at,
+            contract,
+            first,
+            seqlen: sequence.positions.len(),
+            lead: Lead::default(),
+        }
+    }
+
+    /// Block of running sums in which a packed sequence begins, before it; nothing of a scan that is not in log space.
+    pub fn lead(&self, sequence: &Sequence) -> Result<Lead, I::Error> {
+        let (start, arithmetic) = (sequence.positions.start, self.contract.arithmetic);
+        let Some(log_space) = arithmetic.stages.log_space.filter(|_| start > 0) else {
+            return Ok(Lead::default());
+        };
+        let len = log_space.block.map_or(start, |block| start % block.get());
+        let mut steps = 0.0;
+        for earlier in self.inputs.sequences(self.at.0).iter() {
+            let positions = earlier.positions.start.max(start - len)..earlier.positions.end.min(start);
+            if positions.is_empty() {
+                continue;
+            }
+            let stretch = self.inputs.stretch(self.at, positions.clone())?;
+            let step = |l| step_size(&stretch.problem, stretch.at, l - stretch.first, arithmetic).0.abs();
+            steps += positions.map(step).sum::<f64>();
+        }
+        Ok(Lead { len, steps })
     }
 
     /// The positions of a sequence, in parts of a length that bounds the memory.

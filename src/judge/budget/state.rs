@@ -191,10 +191,10 @@ impl<V: Value<WIDTH>> State<V> {
         }
     }
 
-    /// Running sums begin anew.
+    /// Running sums begin anew, from what they have come to already.
     #[inline(always)]
-    pub fn begin_block(&mut self) {
-        self.exponents = Lanes::ZERO;
+    pub fn begin_block(&mut self, exponents: Lanes) {
+        self.exponents = exponents;
     }
 
     /// As it is read by a scan in log space, whose running sums may be added as a tree of so many joins.

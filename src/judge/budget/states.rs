@@ -28,6 +28,16 @@ pub struct Channel<'a> {
     pub first: usize,
     /// Of the whole.
     pub seqlen: usize,
+    pub lead: Lead,
+}
+
+/// Part of a block of running sums that comes before a packed sequence.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lead {
+    /// Positions.
+    pub len: usize,
+    /// Σ|Δ| of these.
+    pub steps: f64,
 }
 
 /// All states of a channel at one position.
@@ -284,7 +294,8 @@ impl Channel<'_> {
     /// Joins of a tree that adds a running sum.
     fn exponent_joins(&self) -> f64 {
         let block = self.log_space().and_then(|log_space| log_space.block);
-        allowance::scan_joins(block.map_or(self.seqlen, |block| block.get().min(self.seqlen)))
+        let all = self.lead.len + self.seqlen;
+        allowance::scan_joins(block.map_or(all, |block| block.get().min(all)))
     }
 
     /// Sums of a state's step beside the one with Ā x: one for each further input.
@@ -301,7 +312,7 @@ impl Channel<'_> {
         backwards: bool,
         (kept, sums): (&mut Vec<AffineStep<V>>, &mut Sums),
     ) {
-        let Channel { form, problem, at, contract, first, seqlen } = self;
+        let Channel { form, problem, at, contract, first, seqlen, lead } = self;
         let arithmetic = contract.arithmetic;
         let chunks = states.len();
         let model = Model::new(form, problem.weights, contract);
@@ -344,7 +355,10 @@ impl Channel<'_> {
             let earlier_joins = self.joins(before.saturating_sub(1), backwards);
             let delta = step_size(problem, at, l, arithmetic);
             let row_start = i * row;
-            let begins_block = block.is_some_and(|block| before % block.get() == 0);
+            // Blocks are those of the item. A sequence has exponents of what is before it in its block.
+            let of_item = if backwards { before } else { lead.len + before };
+            let begins_block = block.is_some_and(|block| of_item % block.get() == 0);
+            let leads = !backwards && before == 0 && lead.len > 0;
             let mut sums = PositionSums::ZERO;
             for (chunk, state) in states.iter_mut().enumerate() {
                 let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
@@ -354,7 +368,10 @@ impl Channel<'_> {
                 }
                 let previous = *state;
                 if begins_block {
-                    state.begin_block();
+                    state.begin_block(Lanes::ZERO);
+                }
+                if leads {
+                    state.begin_block(a.norm() * lead.steps);
                 }
                 let place = i * chunks + chunk;
                 if takes {

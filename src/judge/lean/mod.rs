@@ -152,7 +152,9 @@ pub fn leaning(
         Asked::Possibility => stages.in_f32(),
         Asked::Likeness => stages.in_f32().with_library_functions(),
     };
-    if narrow == stages {
+    // Exponents of what comes before a packed sequence in its block are not known to it.
+    let knows = problem.packed.is_none() || stages.log_space.is_none();
+    if narrow == stages || !knows {
         return Vec::new();
     }
     let single = Contract { arithmetic: Arithmetic { stages: narrow, ..contract.arithmetic }, ..*contract };

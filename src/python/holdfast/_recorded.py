@@ -175,8 +175,10 @@ def _stated(key: str, value: Any) -> str:
     """The text of a statement, or of other metadata."""
     if key == "arithmetic":
         return arithmetic_of(value)
-    if key in ("input_type", "state_type"):
+    if key == "input_type":
         return known_input(value)
+    if key == "state_type":
+        return meant(key, value, ("f32", "f16", "bf16"), "a cache of these types is judged")
     if key in ("dt_limit", "time_step_limit") and not isinstance(value, str):
         return _limit(value)
     like = None if key in _STATEMENTS else near(key, (*_INPUTS, *_OTHERS), 0.85)

@@ -5,16 +5,18 @@ use super::derivatives::{DerivativeModel, Derivatives};
 use super::estimate::{Estimate, Roundings};
 use super::readout::Readout;
 use super::total::Total;
-use crate::formula::ReadsNow;
-use crate::judge::budget::GENERIC;
+use crate::formula::{ReadsNow, Transition};
 use crate::judge::budget::repeats::{Repeats, Share};
 use crate::judge::budget::state::{Lanes, Seen, State, StepInput, StepRoundings, WIDTH};
 use crate::judge::budget::states::Weight;
+use crate::judge::budget::{GENERIC, Lead};
 use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
-use crate::problem::stages::Rounding;
+use crate::problem::stages::{LogSpace, Rounding};
 use crate::problem::{Operand, OutputGradients, Problem, Weights};
-use crate::promise::{Contract, allowance};
+use crate::promise::Contract;
+use crate::promise::allowance::{self, Arithmetic};
+use crate::tensor::GradientName;
 
 /// Where and how a channel is walked.
 #[derive(Clone, Copy)]
@@ -25,6 +27,7 @@ pub struct Channel<'a> {
     /// Batch and channel.
     pub at: (usize, usize),
     pub contract: &'a Contract,
+    pub lead: Lead,
 }
 
 /// What a channel adds to each gradient. A weight's values are cotangents: conjugated, they are gradients.
@@ -67,6 +70,8 @@ struct Track<V> {
     walked: Vec<Lanes>,
     /// Whether the last position came first.
     backwards: bool,
+    /// Joins of a tree that adds exponents, of a scan in log space.
+    exponent_joins: Option<f64>,
 }
 
 impl<V: Value<WIDTH>> Track<V> {
@@ -141,13 +146,73 @@ impl<V: Value<WIDTH>> Reduction<V> {
     }
 }
 
+/// Roundings of the products that a term of a running sum is made of, in u: a choice, above the μ of two, those of a decay and of Δ.
+const PRODUCTS: f64 = 16.0;
+
+/// How a backward pass scans, if in log space: forms of one direction whose Ā is an exponential.
+pub fn log_space_of(form: ReadsNow, arithmetic: Arithmetic) -> Option<LogSpace> {
+    let is_exponential = form.formula().a_bar == Transition::Exponential;
+    arithmetic.stages.log_space.filter(|_| is_exponential && !form.is_bidirectional())
+}
+
+/// Blocks in which exponents are summed, and what they come to in each.
+struct Blocks {
+    /// Positions of each.
+    len: usize,
+    /// Those of the first one that come before.
+    lead: usize,
+    exponents: Vec<Lanes>,
+    positions: usize,
+    joins: f64,
+}
+
+impl Blocks {
+    fn new(log_space: LogSpace, z: &[Lanes], (lead, before): (usize, Lanes)) -> Blocks {
+        let len = log_space.block.map_or(lead + z.len(), |block| block.get().min(lead + z.len())).max(1);
+        let mut exponents = vec![Lanes::ZERO; (lead + z.len()).div_ceil(len)];
+        exponents[0] = before;
+        for (l, z) in z.iter().enumerate() {
+            exponents[(lead + l) / len] = exponents[(lead + l) / len] + *z;
+        }
+        Blocks { len, lead, exponents, positions: z.len(), joins: allowance::scan_joins(len) }
+    }
+
+    fn of(&self, l: usize) -> usize {
+        (self.lead + l) / self.len
+    }
+
+    /// Whether a block ends at l.
+    fn ends(&self, l: usize) -> bool {
+        l + 1 == self.positions || self.of(l + 1) != self.of(l)
+    }
+
+    /// Comes to a position. Exponents are as large as they become in its block: a walk backwards has the sums from the block's start, too.
+    fn enter<V: Value<WIDTH>>(&self, l: usize, backwards: bool, state: &mut State<V>) {
+        let begins = if backwards { self.ends(l) } else { l == 0 || self.ends(l - 1) };
+        if begins {
+            state.begin_block(self.exponents[self.of(l)]);
+        }
+    }
+
+    /// At each position, what a running sum of its block is off: so many additions of what is met there, whose exponents are rounded.
+    fn spread(&self, len: usize, met: impl Fn(usize) -> Lanes, additions: f64, u: f64) -> Vec<Lanes> {
+        let mut all = vec![Lanes::ZERO; self.exponents.len()];
+        (0..len).for_each(|l| all[self.of(l)] = all[self.of(l)] + met(l));
+        let of_block = |block: usize| {
+            let off = self.exponents[block] * (4.0 * (self.joins + 1.0) * u);
+            all[block].times(off.over_one_less().times(off) + Lanes::all(additions * u))
+        };
+        (0..len).map(|l| of_block(self.of(l))).collect()
+    }
+}
+
 impl Channel<'_> {
     fn directions(&self) -> f64 {
         if self.form.is_bidirectional() { 2.0 } else { 1.0 }
     }
 
     fn shares<V: Value<WIDTH>>(self) -> Shares {
-        let Channel { form, problem, given, at, contract } = self;
+        let Channel { form, problem, given, at, contract, lead } = self;
         let arithmetic = contract.arithmetic;
         let shape = problem.shape;
         let (len, chunks) = (shape.seqlen, shape.dstate.div_ceil(WIDTH));
@@ -164,7 +229,9 @@ impl Channel<'_> {
         let mu = arithmetic.product(problem.weights);
         // A product with a real number rounds part by part.
         let (r, by_real) = (Roundings::new(arithmetic, mu), Roundings::new(arithmetic, u));
-        let roundings = StepRoundings { arithmetic, mu, further_sums: 0.0, in_log_space: false };
+        let log_space = log_space_of(form, arithmetic);
+        let roundings =
+            StepRoundings { arithmetic, mu, further_sums: 0.0, in_log_space: log_space.is_some() };
         let all_joins = allowance::scan_joins(len);
         let joins = |before: usize| all_joins.min((before + 1) as f64);
         let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
@@ -208,6 +275,8 @@ impl Channel<'_> {
                     repeats.count(z.at(lane), b_u.at(lane));
                 }
             }
+            let blocks =
+                log_space.map(|log_space| Blocks::new(log_space, &z_sizes, (lead.len, a_size * lead.steps)));
             let input = |l: usize| {
                 let u = readout.steps[l].u;
                 forcing_input(&steps[l], forces[l], u, (contract.input_error(problem.weights), underflow))
@@ -215,8 +284,10 @@ impl Channel<'_> {
             let scan = |backwards: bool, first: V| {
                 let mut state = State::new(first, Rounding::NONE);
                 let mut track = Track::new(len, backwards);
+                track.exponent_joins = blocks.as_ref().map(|blocks| blocks.joins);
                 for before in 0..len {
                     let l = if backwards { len - 1 - before } else { before };
+                    blocks.iter().for_each(|blocks| blocks.enter(l, backwards, &mut state));
                     let terms = slopes[l].terms.times(forces[l].norm()) * readout.steps[l].u.abs();
                     track.step(
                         &mut state,
@@ -238,8 +309,10 @@ impl Channel<'_> {
             let adjoint = |backwards: bool, first: V| {
                 let mut state = State::new(first, Rounding::NONE);
                 let mut track = Track::new(len, backwards);
+                track.exponent_joins = blocks.as_ref().map(|blocks| blocks.joins);
                 for before in 0..len {
                     let l = if backwards { len - 1 - before } else { before };
+                    blocks.iter().for_each(|blocks| blocks.enter(l, backwards, &mut state));
                     let later = if backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
                     let (step, z) = later.map_or((&identity, Lanes::ZERO), |k| (&steps[k], z_sizes[k]));
                     let from = if reads_before { later } else { Some(l) };
@@ -257,6 +330,26 @@ impl Channel<'_> {
                 let seen = track.estimate(0);
                 initial.extend((0..states).map(|lane| Total::of(&seen, lane)));
             }
+            // What running sums of ∂L/∂z are off ([`super`], "In log space").
+            let spread = blocks.as_ref().map(|blocks| {
+                let size = |track: &Track<V>, l: usize| track.seen[l].magnitude + track.seen[l].worst;
+                let met = |l: usize| {
+                    let read = match (reads_before, l.checked_sub(1)) {
+                        (false, _) => size(&forwards, l),
+                        (true, Some(before)) => size(&forwards, before),
+                        (true, None) => x_initial.norm(),
+                    };
+                    let (e, e_error) = readout.steps[l].read;
+                    let above = reads[l].reach().times(read) * (e.abs() + e_error);
+                    let below = (input(l).size + input(l).coefficient).times(size(&cotangents, l));
+                    // What goes on into the next block.
+                    let on = size(&forwards, l).times(size(&cotangents, l));
+                    above + below + if blocks.ends(l) { on } else { Lanes::ZERO }
+                };
+                let shared = problem.shared_by(GradientName::Delta).unwrap_or(1);
+                let additions = (2 * blocks.len + shape.dstate + shared) as f64 + PRODUCTS;
+                blocks.spread(len, met, additions, u)
+            });
             let mut ways = vec![(forwards, cotangents)];
             if bidirectional {
                 ways.push((scan(true, V::all(0.0)), adjoint(false, V::all(0.0)).0));
@@ -294,6 +387,7 @@ impl Channel<'_> {
                 };
                 // ∂L/∂z, which A or Δ multiplies yet, has underflowed in each of its products.
                 let by_z = (steps[l].a_bar.norm() + 2.0) * underflow;
+                let by_z = by_z + spread.as_ref().map_or(Lanes::ZERO, |spread| spread[l]);
                 let (lost, lost_by_a) = (by_z.times(a_size), by_z * step.delta.0.abs());
                 // Whatever else is multiplied by the cotangent first has underflowed, and the rest multiplies that.
                 let forced = |h_by: &Estimate<V>| {
@@ -437,7 +531,8 @@ impl Channel<'_> {
 impl<V: Value<WIDTH>> Track<V> {
     fn new(len: usize, backwards: bool) -> Self {
         let lanes = || Vec::with_capacity(len);
-        Track { seen: Vec::with_capacity(len), norms: lanes(), carried: lanes(), walked: lanes(), backwards }
+        let (seen, exponent_joins) = (Vec::with_capacity(len), None);
+        Track { seen, norms: lanes(), carried: lanes(), walked: lanes(), backwards, exponent_joins }
     }
 
     /// Takes a state on, of which a tree joins so many later, and keeps it. `terms` is what its input is a sum of, without signs, where
@@ -454,7 +549,11 @@ impl<V: Value<WIDTH>> Track<V> {
         let (old, carried) = (*state, roundings.carried(step));
         state.advance((step.a_bar, step.a_bar_error), input, z, joins, roundings);
         let unit = roundings.arithmetic.unit;
-        let seen = state.read(&old, carried, unit, joins);
+        let read = match self.exponent_joins {
+            Some(exponent_joins) => state.summed_as_a_tree(unit, exponent_joins),
+            None => *state,
+        };
+        let seen = read.read(&old, carried, unit, joins);
         // The product, its Ā and the sum; the input's terms; what underflows.
         let (mu, size) = (roundings.mu / unit, seen.x.norm());
         let underflow = 2.0 * roundings.arithmetic.underflow / unit;

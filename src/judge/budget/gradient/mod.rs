@@ -34,6 +34,17 @@
 //! its smallest subnormal, beside what it is off in f32. That is never taken as random, as what rounds after the states in the forward
 //! pass is not. Nothing else is made of s, so that no other gradient's bound has it.
 //!
+//! # In log space
+//!
+//! A backward pass of a chunked scan (`scan=log-space`) has exponents of running sums cs: dL/dcs_l is the sum of all terms
+//! t_{ls} = e_l C_l e^{cs_l − cs_s} b_s that end at l, less that of those which begin there, and ∂L/∂z_k is the sum of these over the rest of
+//! the block. What begins and ends within that rest cancels there, but for its rounding: where ∂L/∂z is 0 as x is, it is not computed as 0.
+//! So each ∂L/∂z of a block is off by as much as the sum of all of its terms may be, whichever end it begins from: (n + 16)u of
+//! Σ_j |C_j e_j| M_j + |b_j| P_j, M and P being the largest that states and cotangents may be, and M P more at the end of the block, where
+//! states go on into the next. n counts additions as of heads below: over positions twice, over states, and over the channels of a head.
+//! Exponents are off as [`super`] has it; a cotangent's have what the block's sum comes to from the start, whichever way it is walked. Never
+//! taken as random. Forms of two directions are not judged so.
+//!
 //! # Sums over positions
 //!
 //! In Σ_l p_l g_l one rounding of p_m reaches every p_l that comes after it, l ≤ m, and so the sum by at most
@@ -88,7 +99,7 @@ use std::collections::HashMap;
 
 use self::channel::{Channel, Shares};
 use self::total::{Finish, Total};
-use super::Bounds;
+use super::{Bounds, ChannelBudget};
 use crate::formula::ReadsNow;
 use crate::parallel;
 use crate::problem::{Operand, OutputGradients, Problem, Sequence, Shape};
@@ -143,9 +154,10 @@ pub fn walk(
                 if sequence.is_padding {
                     return None;
                 }
+                let Ok(lead) = ChannelBudget::new(*form, problem, at, contract).lead(sequence);
                 let given = problem.given_alone(given, at, sequence);
                 let (problem, at) = problem.alone(at, sequence);
-                Some(Shares::new(Channel { form, problem: &problem, given: &given, at, contract }))
+                Some(Shares::new(Channel { form, problem: &problem, given: &given, at, contract, lead }))
             };
             let shares: Vec<Option<Shares>> = problem.sequences(at.0).iter().map(of_sequence).collect();
             advance();

@@ -31,7 +31,7 @@ pub struct Readout<'a> {
 
 impl<'a> Readout<'a> {
     pub fn new(channel: &'a Channel<'a>) -> Self {
-        let Channel { problem, given, at, contract, form } = *channel;
+        let Channel { problem, given, at, contract, form, .. } = *channel;
         let directions = if form.is_bidirectional() { 2.0 } else { 1.0 };
         let scale = problem.output_factor() / directions;
         let arithmetic = contract.arithmetic;
