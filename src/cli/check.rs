@@ -56,10 +56,13 @@ impl JudgeOn {
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n  \
     grad.INPUT.METHOD[.LABEL] as its input; each METHOD[.LABEL] is a case\n  \
     [dout], [dlast_state]  as out and last_state   what gradients start from\n  \
-    [initial_state]        (batch, dim, dstate)  as A\n\
+    [initial_state]        (batch, dim, dstate)  as A\n  \
+    [seq_idx]              (batch, seqlen)       I32 or I64: the packed sequence of each; or\n  \
+    [cu_seqlens]           (sequences + 1)       where each begins, in one item\n\
     and metadata layout (bdl as above, bld with positions before channels, or blhp with heads: spec.md §3), delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
-    state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), and any notes, which are not used. METHOD is one of {methods}.\n\n\
+    state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), state_type (bf16 or f16, of a state that is stored so after each step), \
+    state_read (stored or unrounded), and any notes, which are not used. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
@@ -76,8 +79,8 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     pub channels: Option<NonZeroUsize>,
     /// What is rounded to fewer bits on the way: f16, bf16 or tf32 for all stages, or some of delta, du, state, y and
-    /// gate, as in `delta=bf16, gate=bf16`; also softplus=naive, phi=naive, exp=fast and scan=log-space [default: what the
-    /// file's metadata state, or else f32]
+    /// gate, as in `delta=bf16, gate=bf16`; also softplus=naive, phi=naive, exp=fast, scan=log-space and state_type=bf16
+    /// [default: what the file's metadata state, or else f32]
     #[arg(long, value_name = "STAGES")]
     pub arithmetic: Option<Stages>,
     /// What computes the quick route: cuda for the first visible GPU, auto for a GPU where there is one. Verdicts are the same
