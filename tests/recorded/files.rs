@@ -352,7 +352,7 @@ fn a_hostile_header_is_refused() {
         (raw(b"{\"__metadata__\":{\"delta_softplus\":\"true\",\"delta_softplus\":\"false\"}}", 0), "two entries `delta_softplus`"),
         (raw(b"{\"u\":{\"dtype\":\"F32\",\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0), "entry `u`"),
         (raw(b"{\"__metadata__\":{\"delta_softplus\":true}}", 0), "entry `__metadata__`"),
-        (raw(b"{\"u\":{\"dtype\":\"F7\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0), "tensor `u` is of type F7, expected one of F16, BF16, F32, F64, C64"),
+        (raw(b"{\"u\":{\"dtype\":\"F7\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0), "tensor `u` is of type F7, expected one of F16, BF16, F32, F64, C64, I32, I64"),
     } {
         let error = read(bytes).expect_err(says);
         assert!(error.contains(says), "{error}");

@@ -34,7 +34,7 @@ fn backward(problem: &Problem, given: &OutputGradients, lost: usize) -> [Vec<f32
     let (mut by_delta, mut by_a) = (Vec::new(), Vec::new());
     for (_, d) in problem.channels() {
         let row = |values: &[f32], l: usize| values[d * LEN + l];
-        let mut of_delta = vec![0.0f32; LEN];
+        let mut of_delta = [0.0f32; LEN];
         for n in 0..dstate {
             let a = problem.a[problem.weight_index(d, n)];
             let operand = |values: &[f32], l| values[problem.operand_index(Operand::Variable, (0, d), n, l)];
@@ -45,7 +45,7 @@ fn backward(problem: &Problem, given: &OutputGradients, lost: usize) -> [Vec<f32
                     sum
                 })
                 .collect();
-            let mut of_sums = vec![0.0f32; LEN];
+            let mut of_sums = [0.0f32; LEN];
             for l in 0..LEN {
                 for s in 0..=l {
                     let input = operand(&problem.b, s) * row(&problem.u, s);
