@@ -38,7 +38,9 @@ pub fn of_case(
 ) {
     let judged = problem.judged_channels.clone();
     let mut failing = explained::failing_outputs(case);
-    failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
+    // A sequence that is looked at alone may keep no last state.
+    let is_shown = |name: &TensorName| output.tensors.get(*name).is_some();
+    failing.retain(|name| case.tensors[*name].diagnosis.is_empty() && is_shown(name));
     if judged.is_empty() || failing.is_empty() || work.is_over() {
         return;
     }

@@ -134,7 +134,8 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
             "out is the real part of the sum over states, not twice that",
             layout.weights == Weights::Complex,
         ),
-        (reverse, turned, true),
+        // Sequences that are packed have no direction to state.
+        (reverse, turned, layout.packed.is_none()),
     ];
     for (conventions, does, _) in otherwise.into_iter().filter(|(.., fits)| *fits) {
         let new =

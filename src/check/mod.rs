@@ -225,8 +225,12 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
     let types = recording.layout().conventions.types.stated();
     all.extend(types.map(|(name, stored)| format!("; {name} is in {stored}")));
     if let Some(packed) = &recording.layout().packed {
-        let padding = if packed.is_padded() { ", whose padding is not judged" } else { "" };
-        all.push(format!("; {} sequences are packed{padding}", packed.sequences().count()));
+        let padding = if packed.is_padded() { ", and padding counts as 0" } else { "" };
+        let packed = match packed.sequences().count() {
+            1 => "1 sequence is packed".to_owned(),
+            count => format!("{count} sequences are packed"),
+        };
+        all.push(format!("; {packed}{padding}"));
     }
     if recording.has_initial_state() {
         all.push("; it starts from a given state".to_owned());

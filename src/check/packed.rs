@@ -46,7 +46,7 @@ pub fn worst(
         let own = problem.sequences(item).into_owned();
         own.into_iter().filter(|sequence| !sequence.is_padding).map(move |sequence| (item, sequence))
     });
-    // Of several the first.
+    // The first of several.
     let most = all
         .map(|(item, sequence)| (beyond(item, &sequence), item, sequence))
         .reduce(|most, next| if next.0 > most.0 { next } else { most });
@@ -57,12 +57,16 @@ pub fn worst(
     let wanted = problem.values_within((item, &sequence), rows, &truth.tensors);
     let wanted = wanted.into_iter().map(|(name, values)| (name, alone.judged_tensor(name, values))).collect();
     let (first, last) = (sequence.positions.start, sequence.positions.end - 1);
+    let place = match last - first {
+        0 => format!("; in the sequence at position {first} of item {item}"),
+        _ => {
+            format!("; in the sequence at positions {first} to {last} of item {item}, counted from its start")
+        }
+    };
     Alone {
         output: RecordedOutput { name: output.name.clone(), tensors },
         truth: ScanTruth { tensors: wanted, ..truth.clone() },
-        place: format!(
-            "; in the sequence at positions {first} to {last} of item {item}, counted from its start"
-        ),
+        place,
         problem: alone,
     }
 }

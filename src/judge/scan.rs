@@ -140,9 +140,14 @@ fn shown<I: Inputs>(
     };
     // The state and the position that say most of the element.
     let outline = inputs.outline();
-    let (n, l) = match name {
-        TensorName::Out => (0, index[2]),
-        TensorName::LastState => (index[2], outline.shape.seqlen - 1),
+    let (n, l) = match (name, &index[2..]) {
+        (TensorName::Out, at) => (0, at[0]),
+        (TensorName::LastState, at) => {
+            let slot = if at.len() > 1 { at[0] } else { 0 };
+            let sequences = inputs.sequences(index[0]);
+            let own = sequences.iter().find(|sequence| sequence.last == Some(slot));
+            (at[at.len() - 1], own.map_or(outline.shape.seqlen, |own| own.positions.end) - 1)
+        }
     };
     let stretch = inputs.stretch((index[0], index[1]), l..l + 1)?;
     let inputs = inputs_at(form, &stretch.problem, stretch.at, n, l - stretch.first);

@@ -61,7 +61,8 @@ impl Packed {
         let of_item = |indices: &[i64]| {
             let mut item: Vec<Sequence> = Vec::new();
             for (l, &index) in indices.iter().enumerate() {
-                match item.last_mut().filter(|_| l > 0 && index == indices[l - 1]) {
+                // All that is below 0 is padding.
+                match item.last_mut().filter(|_| l > 0 && index.max(-1) == indices[l - 1].max(-1)) {
                     Some(sequence) => sequence.positions.end = l + 1,
                     None => {
                         let initial = (l == 0).then_some(0);
@@ -81,6 +82,16 @@ impl Packed {
     /// The sequences of an item, in order.
     pub fn item(&self, item: usize) -> &[Sequence] {
         &self.items[item]
+    }
+
+    /// Whole sequences of an item, at these positions, as those of an item of its own.
+    pub fn part(&self, item: usize, positions: &Range<usize>) -> Packed {
+        let own = self.items[item].iter().filter(|sequence| positions.contains(&sequence.positions.start));
+        let moved = own.map(|sequence| {
+            let Range { start, end } = sequence.positions;
+            Sequence { positions: start - positions.start..end - positions.start, ..sequence.clone() }
+        });
+        Packed { items: vec![moved.collect()], ..*self }
     }
 
     /// Sequences of all items, without padding.

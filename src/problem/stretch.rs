@@ -20,7 +20,8 @@ pub trait Inputs: Sync {
     /// The sequences of an item of the batch.
     fn sequences(&self, item: usize) -> Cow<'_, [Sequence]>;
 
-    /// These positions of the channel (batch index, dim index), not empty and within one sequence.
+    /// These positions of the channel (batch index, dim index), not empty and within one sequence; or several whole sequences, of which
+    /// the problem then tells which they are.
     ///
     /// # Errors
     /// [`Inputs::Error`] for a file that can no longer be read.
@@ -136,6 +137,9 @@ impl Inputs for Problem {
             return Ok(Stretch { problem: Cow::Borrowed(self), at, first: 0 });
         };
         let sequence = packed.at(at.0, positions.start);
+        if sequence.positions.end < positions.end {
+            return Ok(Stretch { problem: Cow::Borrowed(self), at, first: 0 });
+        }
         let (problem, at) = self.alone(at, sequence);
         Ok(Stretch { problem, at, first: sequence.positions.start })
     }

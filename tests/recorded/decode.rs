@@ -99,7 +99,7 @@ fn what_is_read_of_no_cache_is_refused() {
     let mut file = File::of(&drawn(), ComplexAs::Trailing);
     file.add_output(&drawn(), "zoh", &[0.0; 2 * 3 * STEPS], None, ComplexAs::Trailing);
     for (key, text, says) in [
-        ("state_read", "stored", "which needs a state that is stored in fewer bits"),
+        ("state_read", "stored", "metadata `state_read` is `stored`, expected none where no `state_type`"),
         ("state_type", "int8", "metadata `state_type` is `int8`, expected f32, f16 or bf16"),
         ("state_typ", "bf16", "did you mean `state_type`?"),
         ("arithmetic", "state_read=unrounded", "expected f32, f16, bf16 or tf32"),

@@ -115,17 +115,17 @@ fn blocks_are_those_of_the_item() {
         let stages = format!("scan={scan}").parse().expect("stages");
         Promise::recorded(stages).contract
     };
-    let bounds = |scan: &str, starts: &[usize]| {
+    let bounds_of = |given: &OutputGradients, scan: &str, starts: &[usize]| {
         let mut problem = problem.clone();
         problem.packed = Some(Arc::new(Packed::by_starts(starts, LEN, [1, 1])));
         let form = Method::Zoh;
         let outputs = budget::scan(form, &problem, &contract(scan));
-        let pass =
-            gradient::Pass { form: form.into(), problem: &problem, given: &given, contract: &contract(scan) };
+        let pass = gradient::Pass { form: form.into(), problem: &problem, given, contract: &contract(scan) };
         let gradients = gradient::bounds(pass);
         let out = outputs.tensors[TensorName::Out].worst_case.clone();
         [out, gradients.tensors[GradientName::Delta].worst_case.clone()]
     };
+    let bounds = |scan: &str, starts: &[usize]| bounds_of(&given, scan, starts);
     // A second sequence from 20 on: in a block of the first one, and in one of its own.
     let [of_another, own] = ["log-space-40", "log-space-20"].map(|scan| bounds(scan, &[0, 20, LEN]));
     let [whole, one] = [bounds("log-space", &[0, 20, LEN]), bounds("log-space", &[0, LEN])];
@@ -137,7 +137,24 @@ fn blocks_are_those_of_the_item() {
             own[25],
             whole[25]
         );
-        // Before it nothing is known of it.
         assert!(own[10] <= whole[10] && whole[10] <= one[10] * 1.001);
+    }
+    // What a running sum meets in the second sequence is in that of the first one, where they are of one block.
+    let mut loud = given.clone();
+    loud.dout.chunks_mut(LEN).for_each(|row| row[20..].iter_mut().for_each(|dout| *dout *= 1e6));
+    let [[_, alone], [_, together]] =
+        ["log-space-20", "log-space"].map(|scan| bounds_of(&loud, scan, &[0, 20, LEN]));
+    assert!(together[10] > 1e3 * alone[10]);
+    // Nothing is known of sums over padding, nor of those of a scan backwards that come from behind.
+    let mut padded = problem.clone();
+    let indices: Vec<i64> = (0..LEN as i64).map(|l| if l < 20 { -1 } else { 0 }).collect();
+    padded.packed = Some(Arc::new(Packed::by_indices(&indices, LEN)));
+    let mut two = problem.clone();
+    two.packed = Some(Arc::new(Packed::by_starts(&[0, 20, LEN], LEN, [1, 1])));
+    for (problem, method, at) in [(&padded, Method::Zoh, 25), (&two, Method::Poly, 5)] {
+        for (scan, is_known) in [("log-space", false), ("log-space-20", method == Method::Zoh)] {
+            let bounds = budget::scan(method, problem, &contract(scan));
+            assert_eq!(bounds.tensors[TensorName::Out].bound[at].is_finite(), is_known, "{method} {scan}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use holdfast::check::{Options, check};
+use holdfast::judge::budget::ChannelBudget;
 use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::kernel::{Backend as _, ReferenceBackend};
@@ -30,7 +31,7 @@ enum By {
 }
 
 const STARTS: [usize; 4] = [0, 1, 5, 11];
-const INDICES: [[i64; 11]; 2] = [[4, 4, 4, 9, 9, 9, 9, 9, 4, 4, 4], [0, 0, -1, -1, 7, 7, 7, 7, 7, 7, -1]];
+const INDICES: [[i64; 11]; 2] = [[4, 4, 4, 9, 9, 9, 9, 9, 4, 4, 4], [0, 0, -1, -2, 7, 7, 7, 7, 7, 7, 7]];
 
 impl By {
     /// The sequences: their item, positions, and whether they have the item's initial state and its last one.
@@ -42,7 +43,7 @@ impl By {
                 (0, 3..8, [None, None]),
                 (0, 8..11, [None, Some(0)]),
                 (1, 0..2, [Some(0), None]),
-                (1, 4..10, [None, Some(0)]),
+                (1, 4..11, [None, Some(0)]),
             ],
         }
     }
@@ -486,7 +487,7 @@ fn padding_is_not_read() {
             let rows = tensor.bytes.len() / row / 2;
             for (i, row) in tensor.bytes.chunks_mut(row).enumerate().filter(|(i, _)| *i >= rows) {
                 let value = if i == rows { f32::NAN } else { 1e30 };
-                for l in [2, 3, 10] {
+                for l in [2, 3] {
                     row[4 * l..][..4].copy_from_slice(&f32::to_le_bytes(value));
                 }
             }
@@ -495,7 +496,7 @@ fn padding_is_not_read() {
     let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
     let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
     assert_eq!(checked.cases[0].verdict, Verdict::Pass);
-    let says = "; 5 sequences are packed, whose padding is not judged";
+    let says = "; 5 sequences are packed, and padding counts as 0";
     assert!(checked.note.why.contains(says), "{}", checked.note.why);
 }
 
@@ -514,6 +515,64 @@ fn what_fails_in_a_sequence_is_explained() {
     assert!(found.name.contains("skip") || found.what.contains("D"), "{found:?}");
     let place = "; in the sequence at positions 5 to 10 of item 0, counted from its start";
     assert!(found.what.ends_with(place), "{found:?}");
+}
+
+/// A last state of which the sequence that is looked at has none gets no cause.
+#[test]
+fn a_state_that_is_not_looked_at_has_no_cause() {
+    let by = By::Indices;
+    let (problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
+    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
+    let mut out = truth.tensors[TensorName::Out].values.clone();
+    let last: Vec<f64> = truth.tensors[TensorName::LastState].values.iter().map(|x| 2.0 * x).collect();
+    out.chunks_mut(11).take(4).for_each(|row| row[3..8].iter_mut().for_each(|y| *y *= 0.5));
+    let mut file = file(by, &problem);
+    add(by, &mut file, &problem, Method::Zoh, &out, &last);
+    let case =
+        check("run", "run", &file.recording(), &Options::EVERYTHING, &|| {}).expect("a run").cases.remove(0);
+    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &case.tensors[name].diagnosis);
+    assert!(!out.is_empty() && last.is_empty() && case.diagnosis.is_empty(), "{out:?} {last:?}");
+}
+
+/// More sequences than states, of which each has one.
+#[test]
+fn the_worst_state_is_shown_with_its_own_sequence() {
+    let starts: Vec<usize> = (0..=8).map(|i| 2 * i).collect();
+    let mut problem = Layout::plain(1, 2, 3, 16).random(&mut generator("packed"));
+    problem.judged_channels = problem.channels().collect();
+    problem.packed = Some(Arc::new(Packed::by_starts(&starts, 16, [1, 8])));
+    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    let bytes = starts.iter().flat_map(|&start| (start as i32).to_le_bytes()).collect();
+    file.set("cu_seqlens", Tensor { dtype: Dtype::I32, shape: vec![9], bytes });
+    let out: Vec<f32> = truth.tensors[TensorName::Out].values.iter().map(|&y| y as f32).collect();
+    let mut states = vec![0.0f32; 8 * 2 * 3];
+    for (i, &x) in truth.tensors[TensorName::LastState].values.iter().enumerate() {
+        let (channel, slot, n) = (i / 24, i / 3 % 8, i % 3);
+        states[(slot * 2 + channel) * 3 + n] = x as f32;
+    }
+    // State 2 of channel 1 in sequence 6, which ends at position 13.
+    states[(6 * 2 + 1) * 3 + 2] += 1.0;
+    file.set("out.zoh", tensor(Dtype::F32, &[1, 2, 16], &out));
+    file.set("last_state.zoh", tensor(Dtype::F32, &[8, 2, 3], &states));
+    let worst = judged(&file).remove(0).worst.expect("it fails");
+    assert_eq!(worst.index, [6, 1, 2]);
+    let step = format!("delta = {:e}", f64::from(problem.delta[16 + 13]));
+    assert!(worst.inputs.iter().any(|input| input.contains(&step)), "{:?} without {step}", worst.inputs);
+}
+
+/// Equal sequences round alike: together they may be as far off as one of them.
+#[test]
+fn equal_sequences_repeat_each_other() {
+    let mut problem = Layout::plain(1, 1, 3, 12).random(&mut generator("packed"));
+    for values in [&mut problem.u, &mut problem.delta] {
+        (1..4).for_each(|i| values.copy_within(..3, 3 * i));
+    }
+    problem.packed = Some(Arc::new(Packed::by_starts(&[0, 3, 6, 9, 12], 12, [1, 1])));
+    let contract = Promise::recorded(Default::default()).contract;
+    let budget = ChannelBudget::new(Method::Zoh, &problem, (0, 0), &contract);
+    let (Ok(apart), Ok(together)) = (budget.repeats(), budget.repeats_together());
+    assert_eq!((apart, together), (1.0, 4.0));
 }
 
 /// Errors that go one way are seen in all sequences of a channel together.
@@ -587,6 +646,12 @@ fn what_is_no_packing_is_refused() {
     let mut file = self::file(By::Indices, &by_indices);
     file.set("out.zoh", zeros(Dtype::F32, &[2, 4, 11]));
     let mut padded = file.clone();
+    let ends = [[0; 10], [0; 10]].iter().flat_map(|item| [&item[..], &[-1]].concat()).collect::<Vec<i32>>();
+    padded.set("seq_idx", integers(&ends, &[2, 11]));
+    assert!(padded.try_recording().is_ok());
+    padded.set("last_state.zoh", zeros(Dtype::F32, &[2, 4, 3]));
+    let says = "tensor `seq_idx` is -1 at (0, 10), expected a sequence whose last state is recorded";
+    assert!(refused(&padded).contains(says), "{}", refused(&padded));
     padded.set("seq_idx", integers(&[-1; 22], &[2, 11]));
     assert!(refused(&padded).contains("tensor `seq_idx` is -1 at (0, 0)"), "{}", refused(&padded));
     let mut misplaced = file.clone();

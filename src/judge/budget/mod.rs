@@ -111,7 +111,7 @@ pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
 use self::state::LastState;
 pub use self::states::Lead;
-use self::states::{Channel, States, Sums};
+use self::states::{Channel, Running, States, Sums};
 pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
 use crate::formula::Form;
 use crate::judge::ulp::Format;
@@ -290,18 +290,30 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
 
     /// The same, by tables of at most so many different numbers: where there are more, in several walks.
     pub fn repeats_within(&self, capacity: usize) -> Result<f64, I::Error> {
-        let mut most = 1;
-        for sequence in self.inputs.sequences(self.at.0).iter().filter(|sequence| !sequence.is_padding) {
-            let mut left = vec![Share::WHOLE];
-            while let Some(share) = left.pop() {
-                let mut repeats = Repeats::new(share, capacity.max(1));
+        let mut most = self.directions();
+        for sequence in self.inputs.sequences(self.at.0).iter() {
+            most = most.max(self.repeats_among(std::slice::from_ref(sequence), capacity)?);
+        }
+        Ok(most)
+    }
+
+    /// How often the most frequent z or b occurs in all sequences of an item together.
+    pub fn repeats_together(&self) -> Result<f64, I::Error> {
+        self.repeats_among(&self.inputs.sequences(self.at.0), COUNTS / rayon::current_num_threads() / COUNTED)
+    }
+
+    fn repeats_among(&self, sequences: &[Sequence], capacity: usize) -> Result<f64, I::Error> {
+        let (mut most, mut left) = (1, vec![Share::WHOLE]);
+        while let Some(share) = left.pop() {
+            let mut repeats = Repeats::new(share, capacity.max(1));
+            for sequence in sequences.iter().filter(|sequence| !sequence.is_padding) {
                 for positions in self.stretches(sequence) {
                     let stretch = self.stretch(sequence, &positions)?;
                     states::count(self.channel(&stretch, sequence), positions, &mut repeats);
                 }
-                most = most.max(repeats.most());
-                left.append(&mut repeats.left);
             }
+            most = most.max(repeats.most());
+            left.append(&mut repeats.left);
         }
         Ok(self.directions() * most as f64)
     }
@@ -316,14 +328,48 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         repeats: &[f64],
         mut each: impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
     ) -> Result<f64, I::Error> {
-        let mut sums = Sums::default();
-        for sequence in self.inputs.sequences(self.at.0).iter() {
-            match sequence.is_padding {
-                true => self.pad(sequence, repeats, &mut each)?,
-                false => self.walk_sequence(sequence, repeats, &mut sums, &mut each)?,
+        let sequences = self.inputs.sequences(self.at.0);
+        let item = self.inputs.outline().shape.seqlen;
+        let (mut sums, mut running) = (
+            Sums::default(),
+            Running::new(self.contract.arithmetic, if sequences.len() > 1 { item } else { 0 }),
+        );
+        for some in self.together(&sequences) {
+            let [first, .., last] = some else {
+                self.walk_sequence(&some[0], &mut running, repeats, &mut sums, &mut each)?;
+                continue;
+            };
+            // Short ones are read at a time.
+            let span = self.inputs.stretch(self.at, first.positions.start..last.positions.end)?;
+            let ChannelBudget { form, contract, .. } = *self;
+            let held = ChannelBudget { form, inputs: &*span.problem, at: span.at, contract };
+            for sequence in some {
+                let mut found = Vec::new();
+                let positions = sequence.positions.start - span.first..sequence.positions.end - span.first;
+                let own = Sequence { positions, ..sequence.clone() };
+                let mut keep = |name, at, bounds| {
+                    let at = if name == TensorName::Out { span.first + at } else { at };
+                    found.push((name, at, bounds));
+                    Ok(())
+                };
+                let Ok(()) = held.walk_from((&own, span.first), &mut running, repeats, &mut sums, &mut keep);
+                found.into_iter().try_for_each(|(name, at, bounds)| each(name, at, bounds))?;
             }
         }
         Ok(sums.largest_z)
+    }
+
+    /// Sequences that are walked one after the other, in groups that are read at a time.
+    fn together<'s>(&self, sequences: &'s [Sequence]) -> Vec<&'s [Sequence]> {
+        let (mut groups, mut begin) = (Vec::new(), 0);
+        for end in 1..=sequences.len() {
+            let length = |end: usize| sequences[end - 1].positions.end - sequences[begin].positions.start;
+            if end == sequences.len() || length(end + 1) > self.worth() {
+                groups.push(&sequences[begin..end]);
+                begin = end;
+            }
+        }
+        groups
     }
 
     /// Bounds of what is not judged, and read as 0.
@@ -347,12 +393,31 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
     fn walk_sequence(
         &self,
         sequence: &Sequence,
+        running: &mut Running,
         repeats: &[f64],
         sums: &mut Sums,
         each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
     ) -> Result<(), I::Error> {
+        self.walk_from((sequence, 0), running, repeats, sums, each)
+    }
+
+    /// The same of inputs whose first position is `before` of the item.
+    fn walk_from(
+        &self,
+        (sequence, before): (&Sequence, usize),
+        running: &mut Running,
+        repeats: &[f64],
+        sums: &mut Sums,
+        each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
+    ) -> Result<(), I::Error> {
+        if sequence.is_padding {
+            running.pad();
+            return self.pad(sequence, repeats, each);
+        }
         let Outline { shape, weights, .. } = self.inputs.outline();
-        let (seqlen, lead) = (sequence.positions.len(), self.lead(sequence)?);
+        let start = before + sequence.positions.start;
+        let in_item = Sequence { positions: start..start + sequence.positions.len(), ..sequence.clone() };
+        let (seqlen, lead) = (sequence.positions.len(), running.lead(&in_item));
         let nothing = States::new(weights, shape.dstate);
         let stretches = self.stretches(sequence);
         // Of a scan in both directions: where each stretch begins from behind. It is walked backwards once more when its turn
@@ -372,6 +437,14 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         for positions in stretches {
             let stretch = self.stretch(sequence, &positions)?;
             let channel = Channel { lead, ..self.channel(&stretch, sequence) };
+            let passed = start + positions.start..start + positions.end;
+            running.pass(
+                channel.problem,
+                channel.at,
+                start + channel.first,
+                channel.contract.arithmetic,
+                passed,
+            );
             if positions.start == 0 {
                 states = States::initial(channel);
             }
@@ -420,40 +493,47 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         }
     }
 
-    /// Block of running sums in which a packed sequence begins, before it; nothing of a scan that is not in log space.
-    pub fn lead(&self, sequence: &Sequence) -> Result<Lead, I::Error> {
-        let (start, arithmetic) = (sequence.positions.start, self.contract.arithmetic);
-        let Some(log_space) = arithmetic.stages.log_space.filter(|_| start > 0) else {
-            return Ok(Lead::default());
-        };
-        let len = log_space.block.map_or(start, |block| start % block.get());
-        let mut steps = 0.0;
-        for earlier in self.inputs.sequences(self.at.0).iter() {
-            let positions = earlier.positions.start.max(start - len)..earlier.positions.end.min(start);
-            if positions.is_empty() {
+    /// What surrounds each of an item's sequences.
+    pub fn leads(&self) -> Result<Vec<Lead>, I::Error> {
+        let arithmetic = self.contract.arithmetic;
+        let mut running = Running::new(arithmetic, self.inputs.outline().shape.seqlen);
+        let mut leads = Vec::new();
+        for sequence in self.inputs.sequences(self.at.0).iter() {
+            leads.push(running.lead(sequence));
+            if sequence.is_padding {
+                running.pad();
                 continue;
             }
-            let stretch = self.inputs.stretch(self.at, positions.clone())?;
-            let step = |l| step_size(&stretch.problem, stretch.at, l - stretch.first, arithmetic).0.abs();
-            steps += positions.map(step).sum::<f64>();
+            let positions = sequence.positions.clone();
+            let Stretch { problem, at, first } = self.inputs.stretch(self.at, positions.clone())?;
+            running.pass(&problem, at, first, arithmetic, positions);
         }
-        Ok(Lead { len, steps })
+        Ok(leads)
+    }
+
+    /// What a position takes while it is walked.
+    fn bytes(&self) -> usize {
+        let Outline { shape: Shape { dstate, .. }, weights, .. } = self.inputs.outline();
+        // B and C, as many as there may be, and u, delta, z and bounds.
+        let read = 2 * dstate * weights.width() * size_of::<f32>() + 128;
+        Sums::bytes(self.form, weights, dstate) + read
+    }
+
+    /// Positions that are worth their memory.
+    fn worth(&self) -> usize {
+        self.inputs.positions_at_once().unwrap_or(STRETCH / self.bytes())
     }
 
     /// The positions of a sequence, in parts of a length that bounds the memory.
     fn stretches(&self, sequence: &Sequence) -> Vec<Range<usize>> {
         let Outline { shape: Shape { dstate, .. }, weights, .. } = self.inputs.outline();
-        let seqlen = sequence.positions.len();
-        // B and C, as many as there may be, and u, delta, z and bounds.
-        let read = 2 * dstate * weights.width() * size_of::<f32>() + 128;
-        let each = Sums::bytes(self.form, weights, dstate) + read;
+        let (seqlen, each) = (sequence.positions.len(), self.bytes());
         // A scan in both directions keeps its states between stretches, too: those are fewest together where both are as large.
         let balanced = match self.form.is_bidirectional() {
             true => (seqlen as f64 * States::bytes(weights, dstate) as f64 / each as f64).sqrt() as usize,
             false => 0,
         };
-        let worth = (STRETCH / each).max(balanced);
-        let length = self.inputs.positions_at_once().unwrap_or(worth).max(1);
+        let length = self.inputs.positions_at_once().unwrap_or(self.worth().max(balanced)).max(1);
         (0..seqlen).step_by(length).map(|start| start..seqlen.min(start.saturating_add(length))).collect()
     }
 }

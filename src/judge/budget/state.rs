@@ -1,5 +1,7 @@
 //! The recurrences of [`super`] for eight states, one position after the other, and what the states add up to.
 
+use std::f64::consts::SQRT_2;
+
 use num_complex::Complex64;
 
 use super::{GENERIC, LAMBDA, or_less};
@@ -156,6 +158,12 @@ pub struct Seen<V> {
     pub joined: Lanes,
 }
 
+/// Error of a rounding, of states of this size; where it underflows, of both parts of a complex one.
+#[inline(always)]
+fn rounded(size: Lanes, rounding: Rounding) -> Lanes {
+    (size * rounding.unit + Lanes::all(SQRT_2 * rounding.underflow)).unless_zero(size)
+}
+
 impl<V: Value<WIDTH>> State<V> {
     /// After a step that carried what was before times `carried`, of which a tree joins so many later.
     #[inline(always)]
@@ -178,7 +186,7 @@ impl<V: Value<WIDTH>> State<V> {
     pub fn new(x: V, rounding: Rounding) -> Self {
         let (zero, size) = (Lanes::ZERO, x.norm());
         // A state that is rounded is so where it is given, too.
-        let rounded = (size * rounding.unit + Lanes::all(rounding.underflow)).unless_zero(size);
+        let rounded = rounded(size, rounding);
         State {
             x,
             magnitude: size,
@@ -282,8 +290,7 @@ impl<V: Value<WIDTH>> State<V> {
     /// Stored in a type that rounds so.
     #[inline(always)]
     pub fn store(&mut self, rounding: Rounding) {
-        let size = self.x.norm() + self.worst;
-        let rounded = (size * rounding.unit + Lanes::all(rounding.underflow)).unless_zero(size);
+        let rounded = rounded(self.x.norm() + self.worst, rounding);
         (self.worst, self.linear) = (self.worst + rounded, self.linear + rounded);
         self.largest = self.largest.max(self.magnitude + self.worst);
     }

@@ -12,8 +12,9 @@ use crate::formula::{Form, OFFSETS, Transition};
 use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
 use crate::problem::stages::{LogSpace, Rounding, StateRead, StoredState};
-use crate::problem::{Operand, Problem, Stage, Weights};
-use crate::promise::{Contract, allowance};
+use crate::problem::{Operand, Problem, Sequence, Stage, Weights};
+use crate::promise::Contract;
+use crate::promise::allowance::{self, Arithmetic};
 
 /// Where and how a channel is walked.
 #[derive(Clone, Copy)]
@@ -31,13 +32,69 @@ pub struct Channel<'a> {
     pub lead: Lead,
 }
 
-/// Part of a block of running sums that comes before a packed sequence.
+/// What surrounds a packed sequence that is scanned in log space: exponents are summed over blocks of the item.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lead {
-    /// Positions.
+    /// Positions of the block in which it begins that come before it.
     pub len: usize,
-    /// Σ|Δ| of these.
+    /// Σ|Δ| of these, at least; infinite over padding, of which nothing is known.
     pub steps: f64,
+    /// The number of that block.
+    pub block: usize,
+    /// Positions of the item.
+    pub item: usize,
+    /// Whether something comes after it, of which a scan backwards would have sums.
+    pub is_followed: bool,
+}
+
+/// Σ|Δ| since the last block began, along an item of packed sequences.
+pub struct Running {
+    /// Positions of a block; none where nothing is summed.
+    block: Option<usize>,
+    item: usize,
+    unit: f64,
+    steps: f64,
+}
+
+impl Running {
+    /// Where nothing was read yet of an item of so many positions.
+    pub fn new(arithmetic: Arithmetic, item: usize) -> Running {
+        let blocks = arithmetic.stages.log_space;
+        let block = blocks.map(|log_space| log_space.block.map_or(item.max(1), |block| block.get()));
+        Running { block, item, unit: arithmetic.unit, steps: 0.0 }
+    }
+
+    /// What surrounds the next sequence.
+    pub fn lead(&self, sequence: &Sequence) -> Lead {
+        let Some(block) = self.block else { return Lead::default() };
+        let Range { start, end } = sequence.positions;
+        let (len, block) = (start % block, start / block);
+        let steps = if len > 0 { self.steps } else { 0.0 };
+        Lead { len, steps, block, item: self.item, is_followed: end < self.item }
+    }
+
+    /// Goes over these positions of a problem whose first one is `first`.
+    pub fn pass(
+        &mut self,
+        problem: &Problem,
+        at: (usize, usize),
+        first: usize,
+        arithmetic: Arithmetic,
+        positions: Range<usize>,
+    ) {
+        let Some(block) = self.block else { return };
+        for l in positions {
+            if l % block == 0 {
+                self.steps = 0.0;
+            }
+            let step = step_size(problem, at, l - first, arithmetic).0.abs();
+            self.steps = (self.steps + step) * (1.0 + self.unit);
+        }
+    }
+
+    pub fn pad(&mut self) {
+        self.steps = f64::INFINITY;
+    }
 }
 
 /// All states of a channel at one position.
@@ -358,7 +415,9 @@ impl Channel<'_> {
             // Blocks are those of the item. A sequence has exponents of what is before it in its block.
             let of_item = if backwards { before } else { lead.len + before };
             let begins_block = block.is_some_and(|block| of_item % block.get() == 0);
-            let leads = !backwards && before == 0 && lead.len > 0;
+            let leads = before == 0 && if backwards { lead.is_followed } else { lead.len > 0 };
+            // Nothing bounds a scan backwards over blocks that others begin.
+            let lead_steps = if backwards { f64::INFINITY } else { lead.steps };
             let mut sums = PositionSums::ZERO;
             for (chunk, state) in states.iter_mut().enumerate() {
                 let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
@@ -371,7 +430,7 @@ impl Channel<'_> {
                     state.begin_block(Lanes::ZERO);
                 }
                 if leads {
-                    state.begin_block(a.norm() * lead.steps);
+                    state.begin_block((a.norm() * lead_steps).unless_zero(a.norm()));
                 }
                 let place = i * chunks + chunk;
                 if takes {

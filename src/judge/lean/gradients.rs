@@ -99,7 +99,9 @@ impl Errors<'_> {
     /// 1/bound², or 0 where an element says nothing.
     fn weight(&self, i: usize) -> f64 {
         let (error, bound) = (self.error(i), self.bound(i));
-        if error.is_finite() && bound.is_finite() && bound > 0.0 { bound.powi(-2) } else { 0.0 }
+        // Padding has no errors, and next to no bound.
+        let says = error.is_finite() && bound.is_finite() && bound > f64::from(f32::MIN_POSITIVE);
+        if says { bound.powi(-2) } else { 0.0 }
     }
 
     /// The squares of what is stated and of what is stored, at most.

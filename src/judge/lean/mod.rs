@@ -160,7 +160,9 @@ pub fn leaning(
     let single = Contract { arithmetic: Arithmetic { stages: narrow, ..contract.arithmetic }, ..*contract };
     let tensors: Vec<(TensorName, &Tensor<f64>, &Tensor<f64>)> = got.zip(want).collect();
     let rows = problem.judged_channels.len();
-    let of_sequence = |row: usize, sequence: &Sequence, of_tensors: &mut [Sums]| {
+    let of_sequence = |row: usize,
+                       (sequence, repeats): (&Sequence, f64),
+                       of_tensors: &mut [(Sums, Vec<f64>)]| {
         let (alone, at) = problem.alone(problem.judged_channels[row], sequence);
         let channel = Channel::new(form, &alone, contract, if problem.packed.is_some() { 0 } else { row });
         let unit = channel.largest_unit();
@@ -170,7 +172,7 @@ pub fn leaning(
             let first = row * (want.values.len() / rows);
             let own = first + within.start..first + within.end;
             let (wide, narrow) = (&budget.tensors[*name], &systematic[*name]);
-            for (kind, of_kind) in Kind::ALL.into_iter().zip(of_tensor) {
+            for (kind, (of_kind, of_row)) in Kind::ALL.into_iter().zip(of_tensor) {
                 let mut sums = Sums::default();
                 let ways = ways(&channel, kind, *name, &want.values[own.clone()]);
                 let mut weights = vec![0.0; own.len()];
@@ -201,20 +203,40 @@ pub fn leaning(
                     (*name, &want.values[own.clone()]),
                     &weights,
                     stored,
-                    budget.repeats,
+                    repeats,
                     &mut sums,
                 );
+                of_row[within.clone()].copy_from_slice(&weights);
                 of_kind.absorb(&sums);
             }
         }
     };
     let of_row = |&row: &usize| {
-        let mut of_tensors = vec![Sums::default(); tensors.len() * Kind::ALL.len()];
-        for sequence in problem.sequences(problem.judged_channels[row].0).iter().filter(|own| !own.is_padding)
-        {
-            of_sequence(row, sequence, &mut of_tensors);
+        let len = |want: &Tensor<f64>| want.values.len() / rows;
+        let blank = |(_, _, want): &(TensorName, &Tensor<f64>, &Tensor<f64>)| {
+            Kind::ALL.map(|_| (Sums::default(), vec![0.0; len(want)]))
+        };
+        let mut of_tensors: Vec<(Sums, Vec<f64>)> = tensors.iter().flat_map(blank).collect();
+        let at = problem.judged_channels[row];
+        // Equal values of several sequences round alike.
+        let repeats = match problem.packed.is_some() {
+            true => {
+                let Ok(together) = ChannelBudget::new(form, problem, at, contract).repeats_together();
+                together
+            }
+            false => budget.repeats,
+        };
+        for sequence in problem.sequences(at.0).iter().filter(|own| !own.is_padding) {
+            of_sequence(row, (sequence, repeats), &mut of_tensors);
         }
-        of_tensors
+        let wants = tensors
+            .iter()
+            .flat_map(|(_, _, want)| Kind::ALL.map(|_| &want.values[row * len(want)..][..len(want)]));
+        let whole = of_tensors.into_iter().zip(wants).map(|((mut sums, weights), want)| {
+            sums.variance += sums.read * roundings::alike(&weights, want, stages);
+            sums
+        });
+        whole.collect::<Vec<Sums>>()
     };
     let by_row = parallel::map(&(0..rows).collect::<Vec<_>>(), &of_row);
     let mut found = Vec::new();
@@ -311,6 +333,8 @@ struct Sums {
     cuts: [f64; ROUNDED],
     /// V
     variance: f64,
+    /// The part of V that is rounded after the states, as if no two values were equal.
+    read: f64,
     elements: usize,
 }
 
@@ -321,6 +345,7 @@ impl Sums {
         self.coherent += other.coherent;
         self.cuts.iter_mut().zip(other.cuts).for_each(|(cut, other)| *cut += other);
         self.variance += other.variance;
+        self.read += other.read;
         self.elements += other.elements;
     }
 

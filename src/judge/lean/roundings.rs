@@ -155,8 +155,8 @@ pub fn add(
         let size = channel.scale * of_y[position.l].abs() * position.states.iter().map(of).sum::<f64>();
         read.sum += (U * size).powi(2) * (additions + read.complex.powi(2));
     }
-    let alike = alike(weights, want, stages);
-    sums.variance += carried.variance() * repeats + read.variance() * alike;
+    sums.variance += carried.variance() * repeats;
+    sums.read += read.variance();
     for (cut, (carried, read)) in sums.cuts.iter_mut().zip(carried.cuts.into_iter().zip(read.cuts)) {
         *cut += carried + read;
     }

@@ -17,7 +17,7 @@ use crate::problem::conventions::{
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
-use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StateRead, StoredState};
+use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
 use crate::problem::{Axes, Conventions, Operand, Order, Packed, Shape, Stages, Weights};
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
@@ -579,28 +579,31 @@ fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
 
 /// The same with a state that is stored in a type of its own after each step.
 fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
-    let text = |key| file.metadata().get(key);
-    let Some(stored) = text(STATE_TYPE) else {
-        return match text(STATE_READ) {
-            Some(_) => {
-                let needs = "a state that is stored in fewer bits: state_type = bf16 or f16";
-                Err(RecordError::Contradiction { key: STATE_READ, found: "stated", needs })
-            }
-            None => Ok(stages),
-        };
-    };
-    let wrong = |key, found: &str, expected| RecordError::Metadata { key, found: shown(found), expected };
-    let read = text(STATE_READ).map_or(Ok(StateRead::Stored), |read| {
-        read.parse().map_err(|_| wrong(STATE_READ, read, "stored or unrounded, what outputs read"))
-    })?;
-    let own: InputType = stored.parse().map_err(|_| wrong(STATE_TYPE, stored, "f32, f16 or bf16"))?;
-    let own = (own != InputType::F32).then(|| StoredState { stored: own.into(), read });
-    match stages.stored_state {
-        Some(other) if Some(other) != own => {
-            Err(wrong(STATE_TYPE, stored, "no other one than in `arithmetic`"))
+    let text = |key: &'static str| file.metadata().get(key).map(|text| (key, text));
+    let wrong =
+        |(key, found): (_, &String), expected| RecordError::Metadata { key, found: shown(found), expected };
+    let mut stored = stages.stored_state.map_or(InputType::F32.into(), |state| state.stored);
+    let mut read = stages.stored_state.map(|state| state.read);
+    if let Some(stated) = text(STATE_TYPE) {
+        let own: InputType = stated.1.parse().map_err(|_| wrong(stated, "f32, f16 or bf16"))?;
+        if stages.stored_state.is_some() && stored != own.into() {
+            return Err(wrong(stated, "the type that `arithmetic` has"));
         }
-        _ => Ok(stages.with_stored_state(own)),
+        stored = own.into();
     }
+    if let Some(stated) = text(STATE_READ) {
+        let own = stated.1.parse().map_err(|_| wrong(stated, "stored or unrounded, what outputs read"))?;
+        if stored == StageType::F32 {
+            return Err(wrong(stated, "none where no `state_type` = bf16 or f16 is stated"));
+        }
+        if read == Some(StateRead::Unrounded) && own == StateRead::Stored {
+            return Err(wrong(stated, "unrounded, as `arithmetic` has it"));
+        }
+        read = Some(own);
+    }
+    let is_narrow = stored != StageType::F32;
+    let state = StoredState { stored, read: read.unwrap_or_default() };
+    Ok(stages.with_stored_state(is_narrow.then_some(state)))
 }
 
 /// What a metadata text states; the default where there is none.

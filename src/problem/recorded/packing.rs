@@ -16,14 +16,13 @@ use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text};
 /// States of each channel, as the header tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    pub is_packed: bool,
     pub initial_states: usize,
     pub last_states: usize,
 }
 
 impl Packing {
-    /// Nothing is packed.
-    pub const NONE: Packing = Packing { is_packed: false, initial_states: 1, last_states: 1 };
+    /// As where nothing is packed.
+    pub const NONE: Packing = Packing { initial_states: 1, last_states: 1 };
 }
 
 impl Layout {
@@ -51,7 +50,7 @@ impl Layout {
         if let Some(info) = indices.filter(|info| info.shape[..] != [batch, seqlen]) {
             return Err(misplaced(info, format!("({batch}, {seqlen}), the sequence of each position")));
         }
-        let Some(starts) = starts else { return Ok(Packing { is_packed: true, ..Packing::NONE }) };
+        let Some(starts) = starts else { return Ok(Packing::NONE) };
         if batch != 1 {
             let hint = "sequences that are packed are one item; of a batch, seq_idx tells which one each position is of";
             return Err(size("u", "batch", batch, format!("1 beside {CU_SEQLENS}"), hint));
@@ -67,7 +66,7 @@ impl Layout {
         let last = self.outputs.values().find_map(|tensors| tensors.get(TensorName::LastState));
         let initial_states = states(Some(INITIAL_STATE));
         let last_states = states(last.map_or(Some(DLAST_STATE), |name| Some(name.as_str())));
-        Ok(Packing { is_packed: true, initial_states, last_states })
+        Ok(Packing { initial_states, last_states })
     }
 
     /// The sequences of an item.
@@ -90,17 +89,24 @@ impl Layout {
         let Packing { initial_states, last_states, .. } = self.packing;
         let indices = file.integers(SEQ_IDX)?;
         if let (Some(indices), None) = (&indices, file.info(CU_SEQLENS)) {
-            let starts = indices.iter().step_by(seqlen);
-            let padded = starts.into_iter().position(|&first| first < 0);
-            return match (padded, file.info(INITIAL_STATE)) {
-                (Some(item), Some(_)) => Err(RecordError::Sequence {
-                    name: SEQ_IDX,
-                    found: indices[item * seqlen],
-                    at: shape_text(&[item, 0]),
-                    expected: "a sequence that starts from the initial state".to_owned(),
-                }),
-                _ => Ok(Some(Arc::new(Packed::by_indices(indices, seqlen)))),
-            };
+            // What a kernel has of a state before padding or after it is its own affair.
+            let last = self.outputs.values().any(|tensors| tensors.get(TensorName::LastState).is_some());
+            let has_last = last || file.info(DLAST_STATE).is_some();
+            for (has, l, state) in [
+                (file.info(INITIAL_STATE).is_some(), 0, "that starts from the initial state"),
+                (has_last, seqlen - 1, "whose last state is recorded; or cu_seqlens"),
+            ] {
+                let padded = indices.iter().skip(l).step_by(seqlen).position(|&index| index < 0);
+                if let Some(item) = padded.filter(|_| has) {
+                    return Err(RecordError::Sequence {
+                        name: SEQ_IDX,
+                        found: indices[item * seqlen + l],
+                        at: shape_text(&[item, l]),
+                        expected: format!("a sequence {state}"),
+                    });
+                }
+            }
+            return Ok(Some(Arc::new(Packed::by_indices(indices, seqlen))));
         }
         let Some(ends) = file.integers(CU_SEQLENS)? else { return Ok(None) };
         let mut starts: Vec<usize> = Vec::with_capacity(ends.len());
@@ -124,7 +130,7 @@ impl Layout {
             starts.push(place);
         }
         let packed = Packed::by_starts(&starts, seqlen, [initial_states, last_states]);
-        // Beside the starts, indices say the same.
+        // Indices beside the starts say the same.
         if let Some(indices) = indices {
             let other = Packed::by_indices(&indices, seqlen);
             let differs = (0..seqlen).find(|&l| {

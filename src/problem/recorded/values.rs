@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Read, Seek};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::names::{DLAST_STATE, DOUT};
 use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recording};
@@ -353,9 +354,16 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             Some(packed) => packed.at(batch, positions.start).clone(),
             None => Sequence::whole(seqlen),
         };
+        let several = self.layout.packed.as_deref().filter(|_| own.end < positions.end);
+        let packed = several.map(|packed| Arc::new(packed.part(batch, &positions)));
         // A step may read u before and after it.
-        let first = own.start.max(positions.start.saturating_sub(1));
-        let end = own.end.min(positions.end.saturating_add(1));
+        let (first, end) = match packed {
+            Some(_) => (positions.start, positions.end),
+            None => (
+                own.start.max(positions.start.saturating_sub(1)),
+                own.end.min(positions.end.saturating_add(1)),
+            ),
+        };
         let recorded = self.recorded(first..end);
         let sequence = |name: &str| {
             let start = (batch * dim + channel) * seqlen;
@@ -377,10 +385,12 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             }
         };
         let one = |name: &str| self.input(name, channel..channel + 1);
-        let states = |name, slot| {
-            let row = (batch * dim + channel) * given + slot;
-            self.optional(name, |name| self.input(name, row * dstate * width..(row + 1) * dstate * width))
+        let states = |slots: Range<usize>| {
+            let row = (batch * dim + channel) * given;
+            let [start, end] = [slots.start, slots.end].map(|slot| (row + slot) * dstate * width);
+            self.optional(INITIAL_STATE, |name| self.input(name, start..end))
         };
+        let initial = if packed.is_some() { Some(0..given) } else { initial.map(|slot| slot..slot + 1) };
         let blank = self.blank();
         let problem = Problem {
             shape: Shape { batch: 1, dim: 1, groups: 1, seqlen: end - first, ..blank.shape },
@@ -392,9 +402,9 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             d: self.optional("D", one)?,
             z: self.optional("z", sequence)?,
             delta_bias: self.optional("delta_bias", one)?,
-            initial_state: initial.map_or(Ok(None), |slot| states(INITIAL_STATE, slot))?,
+            initial_state: initial.map_or(Ok(None), states)?,
             judged_channels: vec![(0, 0)],
-            packed: None,
+            packed,
             ..blank
         };
         Ok(Stretch { problem: Cow::Owned(problem), at: (0, 0), first })

@@ -228,11 +228,11 @@ class Capture:
         # A checkpoint's second time is a call of its own only if the backward pass is that time's, and not the first one's.
         return None if is_again and backward is None else _Call(kept, found.get("state"), backward, is_again)
 
-    def _end(self, call: _Call, returned: Any, layout: str) -> Any:
+    def _end(self, call: _Call, returned: Any, layout: str, is_known: bool) -> Any:
         """Records a call that has returned. Returns what its caller is to get."""
         backward = call.backward
-        is_varlen = type(returned) is tuple and len(returned) == 3 and call.given.get("cu_seqlens") is not None
-        # The last of all states is one of those of the sequences.
+        is_varlen = is_known and type(returned) is tuple and len(returned) == 3 and call.given.get("cu_seqlens") is not None
+        # It has the state after all positions as well.
         out, last_state = (returned[0], returned[2]) if is_varlen else pair_of(returned)
         if is_varlen and backward is not None:
             # A loss may see the other one.
@@ -369,7 +369,7 @@ class Capture:
                 self._busy.now = False
             if call is not None:
                 with self._lock:
-                    return self._end(call, returned, layout)
+                    return self._end(call, returned, layout, is_known)
             return returned
 
         return recorded

@@ -28,6 +28,8 @@ pub struct Channel<'a> {
     pub at: (usize, usize),
     pub contract: &'a Contract,
     pub lead: Lead,
+    /// Of a scan in log space, what running sums meet in each block of the item, for eight states at a time; none for this sequence's own.
+    pub met: Option<&'a [Vec<Lanes>]>,
 }
 
 /// What a channel adds to each gradient. A weight's values are cotangents: conjugated, they are gradients.
@@ -44,6 +46,8 @@ pub struct Shares {
     pub d: Total,
     /// Nothing where there is none.
     pub bias: Total,
+    /// What running sums meet in each block that the sequence has, for eight states at a time; nothing of a scan that is not in log space.
+    pub met: Vec<Vec<Lanes>>,
     /// How often one nonzero z or b occurs, in all directions.
     pub repeats: f64,
     /// The largest |ΔA|.
@@ -167,8 +171,9 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(log_space: LogSpace, z: &[Lanes], (lead, before): (usize, Lanes)) -> Blocks {
-        let len = log_space.block.map_or(lead + z.len(), |block| block.get().min(lead + z.len())).max(1);
+    fn new(log_space: LogSpace, z: &[Lanes], around: Lead, before: Lanes) -> Blocks {
+        let (lead, item) = (around.len, around.item.max(z.len()));
+        let len = log_space.block.map_or(item, |block| block.get().min(item)).max(1);
         let mut exponents = vec![Lanes::ZERO; (lead + z.len()).div_ceil(len)];
         exponents[0] = before;
         for (l, z) in z.iter().enumerate() {
@@ -194,10 +199,15 @@ impl Blocks {
         }
     }
 
-    /// At each position, what a running sum of its block is off: so many additions of what is met there, whose exponents are rounded.
-    fn spread(&self, len: usize, met: impl Fn(usize) -> Lanes, additions: f64, u: f64) -> Vec<Lanes> {
+    /// Sum of what each block meets.
+    fn met(&self, len: usize, met: impl Fn(usize) -> Lanes) -> Vec<Lanes> {
         let mut all = vec![Lanes::ZERO; self.exponents.len()];
         (0..len).for_each(|l| all[self.of(l)] = all[self.of(l)] + met(l));
+        all
+    }
+
+    /// At each position, what a running sum of its block is off: so many additions of what is met there, whose exponents are rounded.
+    fn spread(&self, len: usize, all: &[Lanes], additions: f64, u: f64) -> Vec<Lanes> {
         let of_block = |block: usize| {
             let off = self.exponents[block] * (4.0 * (self.joins + 1.0) * u);
             all[block].times(off.over_one_less().times(off) + Lanes::all(additions * u))
@@ -212,7 +222,7 @@ impl Channel<'_> {
     }
 
     fn shares<V: Value<WIDTH>>(self) -> Shares {
-        let Channel { form, problem, given, at, contract, lead } = self;
+        let Channel { form, problem, given, at, contract, lead, met } = self;
         let arithmetic = contract.arithmetic;
         let shape = problem.shape;
         let (len, chunks) = (shape.seqlen, shape.dstate.div_ceil(WIDTH));
@@ -244,7 +254,7 @@ impl Channel<'_> {
         let positions = || vec![Total::default(); len];
         let (mut du, mut ddelta, mut y) = (positions(), positions(), positions());
         let (mut da, mut db, mut dc, mut initial) = (vec![], vec![], vec![], vec![]);
-        let mut bias = Total::default();
+        let (mut bias, mut mets) = (Total::default(), Vec::new());
         for chunk in 0..chunks {
             let states = WIDTH.min(shape.dstate - chunk * WIDTH);
             let a = a_weight.at(0, chunk);
@@ -275,8 +285,9 @@ impl Channel<'_> {
                     repeats.count(z.at(lane), b_u.at(lane));
                 }
             }
-            let blocks =
-                log_space.map(|log_space| Blocks::new(log_space, &z_sizes, (lead.len, a_size * lead.steps)));
+            let blocks = log_space.map(|log_space| {
+                Blocks::new(log_space, &z_sizes, lead, (a_size * lead.steps).unless_zero(a_size))
+            });
             let input = |l: usize| {
                 let u = readout.steps[l].u;
                 forcing_input(&steps[l], forces[l], u, (contract.input_error(problem.weights), underflow))
@@ -333,7 +344,7 @@ impl Channel<'_> {
             // What running sums of ∂L/∂z are off ([`super`], "In log space").
             let spread = blocks.as_ref().map(|blocks| {
                 let size = |track: &Track<V>, l: usize| track.seen[l].magnitude + track.seen[l].worst;
-                let met = |l: usize| {
+                let own = |l: usize| {
                     let read = match (reads_before, l.checked_sub(1)) {
                         (false, _) => size(&forwards, l),
                         (true, Some(before)) => size(&forwards, before),
@@ -348,7 +359,11 @@ impl Channel<'_> {
                 };
                 let shared = problem.shared_by(GradientName::Delta).unwrap_or(1);
                 let additions = (2 * blocks.len + shape.dstate + shared) as f64 + PRODUCTS;
-                blocks.spread(len, met, additions, u)
+                let own = blocks.met(len, own);
+                let of_all = met.map_or(&own[..], |met| &met[chunk][lead.block..]);
+                let spread = blocks.spread(len, of_all, additions, u);
+                mets.push(own);
+                spread
             });
             let mut ways = vec![(forwards, cotangents)];
             if bidirectional {
@@ -522,6 +537,7 @@ impl Channel<'_> {
             initial,
             d,
             bias,
+            met: mets,
             repeats: self.directions() * repeats.most() as f64,
             largest_z: largest_z.0.into_iter().fold(0.0, f64::max),
         }
