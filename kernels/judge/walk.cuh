@@ -15,7 +15,8 @@ struct State {
 
   JUDGE_DEVICE void start(V from, double unit, double underflow) {
     const double size = norm(from);
-    const double rounded = unless_zero(size * unit + underflow, size);
+    // √2: both parts of a complex state may underflow.
+    const double rounded = unless_zero(size * unit + 1.4142135623730951 * underflow, size);
     x = from;
     magnitude = size;
     worst = linear = rounded;

@@ -5,7 +5,7 @@ use super::meant::Rounded;
 use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::diagnose::{Case, Effort, Models, Work, by_tensor};
-use crate::judge::lean;
+use crate::judge::lean::{self, Likeness};
 use crate::problem::recorded::RecordedOutput;
 use crate::problem::{Problem, Stages};
 use crate::promise::{Contract, Promise};
@@ -100,8 +100,10 @@ impl Rounded for Solved<'_> {
         most(&is_off) && most(&first)
     }
 
-    fn looks_like(&self, stages: Stages) -> Option<f64> {
-        let Solved { problem, output, truth: Some(truth), .. } = *self else { return Some(0.0) };
+    fn looks_like(&self, stages: Stages) -> Option<Likeness> {
+        let Solved { problem, output, truth: Some(truth), .. } = *self else {
+            return Some(Likeness::default());
+        };
         let contract = Promise::recorded(stages).contract;
         let budget = budget::scan(truth.method, problem, &contract);
         let got = (&problem.judged(&output.tensors), &truth.tensors);

@@ -13,6 +13,7 @@ use crate::judge::budget::ChannelBudget;
 use crate::judge::diagnose::Work;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
+use crate::judge::lean::Likeness;
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
 use crate::problem::stages::{Fast, LogSpace, StageType};
@@ -215,7 +216,7 @@ pub trait Rounded {
 
     /// How much the errors differ in size from roundings of these stages; none where they do not look like them
     /// ([`lean::looks_like`]).
-    fn looks_like(&self, stages: Stages) -> Option<f64>;
+    fn looks_like(&self, stages: Stages) -> Option<Likeness>;
 }
 
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
@@ -309,10 +310,10 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         if !of_one_tensor && shares.values().any(|share| share.is_none_or(|share| share > most)) {
             continue;
         }
-        let apart = match likelihood.is_rounding().then(|| rounded.looks_like(stages)) {
+        let Likeness { apart, alike } = match likelihood.is_rounding().then(|| rounded.looks_like(stages)) {
             Some(None) => continue,
-            Some(Some(apart)) => apart,
-            None => 0.0,
+            Some(Some(likeness)) => likeness,
+            None => Likeness::default(),
         };
         let allowed = match likelihood {
             Likelihood::Algorithm | Likelihood::Arithmetic => allowance(&inputs, (form, &contract), failing)?,
@@ -322,7 +323,8 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             let Some(residual) = shares[tensor].filter(|share| *share >= meant.least) else { continue };
             let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
             let rank = allowed.get(tensor).copied().unwrap_or(residual);
-            let new = Found { likelihood, turn: meant.turn, rank, apart, log_space, diagnosis };
+            let is_same = alike >= SAME;
+            let new = Found { likelihood, turn: meant.turn, is_same, rank, apart, log_space, diagnosis };
             match found.get_mut(tensor) {
                 Some(known) if known[0].likelihood < likelihood => {}
                 // Blocks of another length differ in size alone: the one that is nearest.
@@ -353,6 +355,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
                     vec![Found {
                         likelihood: Likelihood::OtherForm,
                         turn,
+                        is_same: false,
                         rank: residual,
                         apart: 0.0,
                         log_space: false,
@@ -366,7 +369,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         return Ok(());
     }
     let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
-        known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+        known.sort_by(|one, other| (!one.is_same).cmp(&!other.is_same).then(one.rank.total_cmp(&other.rank)));
         // Where one name has several places, that with the tightest bounds.
         let mut names = HashSet::new();
         known.retain(|found| names.insert(found.diagnosis.name.clone()));
@@ -404,11 +407,17 @@ fn initial_states<R: Read + Seek + Send>(
     Ok(most.map(|most| (tried.len(), most)))
 }
 
+/// The least correlation of errors with simulated roundings at which they are the very ones. A choice: a kernel that rounds the same
+/// values has 1, and one that rounds others of the same size 0.
+const SAME: f64 = 0.9;
+
 /// A hypothesis that fits.
 struct Found {
     likelihood: Likelihood,
     turn: Turn,
-    /// The least comes first: of other bounds the tightest, else the smallest residual.
+    /// Whether its roundings are those that are seen, which comes first.
+    is_same: bool,
+    /// The least comes first then: of other bounds the tightest, else the smallest residual.
     rank: f64,
     /// How much its errors differ in size from those that are seen.
     apart: f64,

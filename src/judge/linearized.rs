@@ -190,8 +190,17 @@ impl<'a> Channel<'a> {
                 if stages.naive_softplus && problem.delta_softplus {
                     delta = problem.conventions.limit.of(f64::from(1.0 + given.exp() as f32).ln());
                 }
+                if stages.bits(Stage::Delta).is_some() {
+                    let raw = real(Stage::Delta, given);
+                    let step = match (problem.delta_softplus, stages.naive_softplus) {
+                        (false, _) => raw,
+                        (true, false) => budget::softplus(raw),
+                        (true, true) => f64::from(1.0 + raw.exp() as f32).ln(),
+                    };
+                    delta = real(Stage::Delta, problem.conventions.limit.of(real(Stage::Delta, step)));
+                }
                 // A step that is clamped to 0 is no rounding.
-                let off = if delta == 0.0 { 0.0 } else { real(Stage::Delta, delta) / position.delta - 1.0 };
+                let off = if position.delta == 0.0 { 0.0 } else { delta / position.delta - 1.0 };
                 let mut y = 0.0;
                 for ((state, x), sum) in position.states.iter().zip(&mut x).zip(&mut sums) {
                     let before = *x;

@@ -128,6 +128,8 @@ fn a_stage_in_16_bits_is_named_and_passes_where_it_is_stated() {
         assert!(names.contains(&name.as_str()), "{names:?} without {name}");
         // The tightest bounds that accept it come first, and none are tighter than the gate's.
         assert!(stage != Some(Stage::Gate) || names[0] == name, "{names:?}");
+        // Roundings that are the very ones come before all others.
+        assert!(!is_first || names[0] == name, "{names:?}");
 
         let stated = &check(&problem, out, Some(stages)).cases[0];
         assert_eq!(stated.verdict, Verdict::Pass, "{:?}", stated.worst);

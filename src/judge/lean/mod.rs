@@ -37,7 +37,8 @@
 //! near 0 or, in tf32, near what cutting off gives where it is done: between a quarter and half of a unit on average, as mantissas lie
 //! between 1 and 2, in all of the roundings of a place or in none. Near is within D + [`ALIKENESS`]·√V, where D has [`CAREFUL`] times the
 //! level of rounding in the place of what f32 allows. And the errors of out are as large as such roundings make them, root mean square,
-//! up to a factor of [`AS_LARGE`]: the scan is computed with them.
+//! up to a factor of [`AS_LARGE`]: the scan is computed with them. Of several arithmetics that fit, one whose simulated roundings are those
+//! that are seen, digit by digit, comes first.
 
 mod gradients;
 mod roundings;
@@ -255,25 +256,34 @@ pub fn leaning(
     found
 }
 
-/// How much the errors of out differ in size from simulated roundings of the contract's stages, as a logarithm; none where they do not look
-/// like them ([`Asked::Likeness`]).
+/// What the errors of out have of simulated roundings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Likeness {
+    /// How much they differ in size, as a logarithm.
+    pub apart: f64,
+    /// Their correlation.
+    pub alike: f64,
+}
+
+/// How much the errors of out are like simulated roundings of the contract's stages; none where they do not look like them
+/// ([`Asked::Likeness`]).
 pub fn looks_like(
     form: Form,
     problem: &Problem,
     contract: &Contract,
     (got, want): (&Tensors<f64>, &Tensors<f64>),
     budget: &Budget,
-) -> Option<f64> {
+) -> Option<Likeness> {
     let stages = contract.arithmetic.stages;
     if !leaning(form, problem, contract, (got, want), budget, Asked::Likeness).is_empty() {
         return None;
     }
     // Errors that are documented are the largest there may be, and no size that they have.
     if stages.in_f32() == stages {
-        return Some(0.0);
+        return Some(Likeness::default());
     }
     let (Some(got), Some(want)) = (got.get(TensorName::Out), want.get(TensorName::Out)) else {
-        return Some(0.0);
+        return Some(Likeness::default());
     };
     let bounds = &budget.tensors[TensorName::Out].bound;
     let length = problem.shape.seqlen;
@@ -298,6 +308,7 @@ pub fn looks_like(
     let rows: Vec<usize> = (0..problem.judged_channels.len()).collect();
     let add = |sums: [f64; 4], row: [f64; 4]| std::array::from_fn(|i| sums[i] + row[i]);
     let [seen, rounded, cut, both] = parallel::map(&rows, &of_row).into_iter().fold([0.0; 4], add);
+    let alike = both / (seen * rounded).sqrt();
     // The digits of a sum of 1 and eˣ are lost in one way only.
     if stages.naive_softplus && both < ONE_WAY * (seen * rounded).sqrt() {
         return None;
@@ -305,7 +316,7 @@ pub fn looks_like(
     // Sums of squares. A quotient that is no number is far off.
     let apart = |simulated: f64| (0.5 * (seen / simulated).ln()).abs();
     let nearest = apart(rounded).min(apart(cut));
-    (nearest <= AS_LARGE.ln()).then_some(nearest)
+    (nearest <= AS_LARGE.ln()).then_some(Likeness { apart: nearest, alike })
 }
 
 /// How far a mistake of this kind moves the elements of a tensor.
