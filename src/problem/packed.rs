@@ -24,6 +24,14 @@ impl Sequence {
     pub fn whole(seqlen: usize) -> Sequence {
         Sequence { positions: 0..seqlen, initial: Some(0), last: Some(0), is_padding: false }
     }
+
+    /// The sequences of an item of so many positions; one where nothing is packed.
+    pub fn of_item(packed: Option<&Packed>, item: usize, seqlen: usize) -> Cow<'_, [Sequence]> {
+        match packed {
+            Some(packed) => Cow::Borrowed(packed.item(item)),
+            None => Cow::Owned(vec![Sequence::whole(seqlen)]),
+        }
+    }
 }
 
 /// The sequences of each item of a batch.
@@ -120,10 +128,7 @@ impl Packed {
 impl Problem {
     /// The sequences of an item; one where nothing is packed.
     pub fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
-        match &self.packed {
-            Some(packed) => Cow::Borrowed(packed.item(item)),
-            None => Cow::Owned(vec![Sequence::whole(self.shape.seqlen)]),
-        }
+        Sequence::of_item(self.packed.as_deref(), item, self.shape.seqlen)
     }
 
     /// States that each channel is given, and last states that it has.
@@ -162,7 +167,7 @@ impl Problem {
             delta_bias: self.delta_bias.as_ref().map(one),
             judged_channels: vec![(0, 0)],
             held: None,
-            ..self.rows_within(&[row], item, sequence)
+            ..self.rows_within(&[row], sequence)
         };
         (Cow::Owned(problem), (0, 0))
     }
@@ -223,12 +228,12 @@ impl Problem {
                 channels: rows.iter().map(|&row| channels[row] % dim).collect(),
                 groups: group_rows.iter().map(|&row| of_groups[row] % groups).collect(),
             }),
-            ..self.rows_within(&rows, item, sequence)
+            ..self.rows_within(&rows, sequence)
         }
     }
 
     /// A sequence's part of rows of u, delta, z and initial states. No weights.
-    fn rows_within(&self, rows: &[usize], item: usize, sequence: &Sequence) -> Problem {
+    fn rows_within(&self, rows: &[usize], sequence: &Sequence) -> Problem {
         let (seqlen, len) = (self.shape.seqlen, self.shape.dstate * self.weights.width());
         let positions = |values: &Vec<f32>| -> Vec<f32> {
             rows.iter().flat_map(|row| &values[row * seqlen..][sequence.positions.clone()]).copied().collect()
@@ -237,7 +242,6 @@ impl Problem {
         let state = |values: &Vec<f32>, slot: usize| -> Vec<f32> {
             rows.iter().flat_map(|row| &values[(row * given + slot) * len..][..len]).copied().collect()
         };
-        debug_assert!(item < self.shape.batch);
         let initial = self.initial_state.as_ref().zip(sequence.initial);
         Problem {
             shape: self.shape,

@@ -495,10 +495,13 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
 
     /// What surrounds each of an item's sequences.
     pub fn leads(&self) -> Result<Vec<Lead>, I::Error> {
-        let arithmetic = self.contract.arithmetic;
+        let (arithmetic, sequences) = (self.contract.arithmetic, self.inputs.sequences(self.at.0));
+        if arithmetic.stages.log_space.is_none() {
+            return Ok(vec![Lead::default(); sequences.len()]);
+        }
         let mut running = Running::new(arithmetic, self.inputs.outline().shape.seqlen);
         let mut leads = Vec::new();
-        for sequence in self.inputs.sequences(self.at.0).iter() {
+        for sequence in sequences.iter() {
             leads.push(running.lead(sequence));
             if sequence.is_padding {
                 running.pad();

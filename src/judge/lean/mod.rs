@@ -6,8 +6,8 @@
 //!
 //! # What is summed
 //!
-//! T = Σ gᵢ(gotᵢ − wantᵢ) over the elements of a channel, all of its packed sequences together, and over those of all judged channels, for g = w/bound² with what a mistake would
-//! move: w = want for a factor, the part of it that comes from states for a factor of those, 1 for an offset. That is least squares:
+//! T = Σ gᵢ(gotᵢ − wantᵢ) over the elements of a channel, all of its packed sequences together, and over those of all judged channels,
+//! for g = w/bound² with what a mistake would move: w = want for a factor, the part of it that comes from states for a factor of those, 1 for an offset. That is least squares:
 //! T/Σgw is the factor or the offset that fits best, errors being in units of their bounds, as far as these are finite.
 //!
 //! # How far a sound T may be from 0

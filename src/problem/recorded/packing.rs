@@ -1,6 +1,5 @@
 //! Sequences that are packed into the items of a recorded run: `seq_idx`, or `cu_seqlens` ([`Packed`]).
 
-use std::borrow::Cow;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use super::names::{CU_SEQLENS, DLAST_STATE, SEQ_IDX};
 use super::{RecordError, Result};
 use crate::problem::axes::View;
 use crate::problem::conventions::{DIRECTION, Direction, INITIAL_STATE};
-use crate::problem::{Packed, Sequence, Shape};
+use crate::problem::{Packed, Shape};
 use crate::tensor::TensorName;
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text};
 
@@ -67,14 +66,6 @@ impl Layout {
         let initial_states = states(Some(INITIAL_STATE));
         let last_states = states(last.map_or(Some(DLAST_STATE), |name| Some(name.as_str())));
         Ok(Packing { initial_states, last_states })
-    }
-
-    /// The sequences of an item.
-    pub(super) fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
-        match &self.packed {
-            Some(packed) => Cow::Borrowed(packed.item(item)),
-            None => Cow::Owned(vec![Sequence::whole(self.shape.seqlen)]),
-        }
     }
 
     /// How states of each sequence are found: a sequence comes before its channels in the file.

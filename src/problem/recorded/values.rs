@@ -343,7 +343,7 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
     }
 
     fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
-        self.layout.sequences(item)
+        Sequence::of_item(self.layout.packed.as_deref(), item, self.layout.shape.seqlen)
     }
 
     fn stretch(&self, (batch, channel): (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>> {

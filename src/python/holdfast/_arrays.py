@@ -18,9 +18,10 @@ __tracebackhide__ = True
 
 #: How the reader of recorded runs calls NumPy's types.
 _STORED = {"float16": "F16", "float32": "F32", "float64": "F64", "complex64": "C64", "bfloat16": "BF16"}
-#: The same of whole numbers, which these tensors have.
+#: The same of whole numbers.
 _WHOLE = {"int32": "I32", "int64": "I64"}
-_OF_WHOLE = ("seq_idx", "cu_seqlens")
+#: Tensors that have whole numbers: they say which sequences are packed.
+PACKED = ("seq_idx", "cu_seqlens")
 
 
 class Host(NamedTuple):
@@ -91,14 +92,14 @@ def to_host(name: str, array: Any) -> Host:
         raise of_a_file
     try:
         host = _read(array)
-        if (host.stored in _WHOLE.values()) != (name in _OF_WHOLE):
+        if (host.stored in _WHOLE.values()) != (name in PACKED):
             raise TypeError(f"is of type {host.array.dtype}")
         return host
     except (TypeError, ValueError, BufferError, RuntimeError, OverflowError) as error:
-        known = "int32 or int64" if name in _OF_WHOLE else "float32, float16, bfloat16 or complex64"
+        known = "int32 or int64" if name in PACKED else "float32, float16, bfloat16 or complex64"
         if str(error).startswith("is of type"):
             may_be_complex = name.partition(".")[0] in ("A", "B", "C", "initial_state", "last_state", "dlast_state")
-            kind = "complex64" if "complex" in str(error) and may_be_complex else "int32" if name in _OF_WHOLE else "float32"
+            kind = "complex64" if "complex" in str(error) and may_be_complex else "int32" if name in PACKED else "float32"
             found, hint = str(error), f'numpy.asarray({name.partition(".")[0]}, dtype="{kind}"), if that holds its numbers'
         else:
             found, hint = f"cannot be read ({error})", "arrays of NumPy, PyTorch, JAX and CuPy, and what has __dlpack__"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _holdfast
-from ._arrays import Host, convert, input_type as known_input, like, origin, widened
+from ._arrays import PACKED, Host, convert, input_type as known_input, like, origin, widened
 from ._layout import Tensor, known_layout, laid_out, layout_of, tensors
 from ._names import arithmetic_of, called, diagnosis_of, known_kind, meant, near, path_of, spellings
 from ._report import Report
@@ -26,8 +26,6 @@ _STATEMENTS = (
 
 #: The inputs of a scan. Each has a gradient.
 _INPUTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
-#: What says which sequences are packed.
-_PACKED = ("seq_idx", "cu_seqlens")
 
 
 def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +33,7 @@ def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in _INPUTS[:5] if given.get(name) is None]
     if missing:
         raise ValueError(f"tensor `{missing[0]}` is None, expected an array (hint: u, delta, A, B and C are always needed)")
-    return {name: given.get(name) for name in (*_INPUTS, *_PACKED)}
+    return {name: given.get(name) for name in (*_INPUTS, *PACKED)}
 
 
 def known_method(method: Any) -> str:

@@ -28,8 +28,9 @@ pub struct Channel<'a> {
     pub at: (usize, usize),
     pub contract: &'a Contract,
     pub lead: Lead,
-    /// Of a scan in log space, what running sums meet in each block of the item, for eight states at a time; none for this sequence's own.
-    pub met: Option<&'a [Vec<Lanes>]>,
+    /// Of a scan in log space, what running sums are off in each block of the item, for eight states at a time; none where this sequence
+    /// is all that they meet.
+    pub spread: Option<&'a [Vec<Lanes>]>,
 }
 
 /// What a channel adds to each gradient. A weight's values are cotangents: conjugated, they are gradients.
@@ -46,8 +47,9 @@ pub struct Shares {
     pub d: Total,
     /// Nothing where there is none.
     pub bias: Total,
-    /// What running sums meet in each block that the sequence has, for eight states at a time; nothing of a scan that is not in log space.
-    pub met: Vec<Vec<Lanes>>,
+    /// What running sums are off by this sequence in each block that it is in, for eight states at a time; nothing of a scan that is not in
+    /// log space.
+    pub spread: Vec<Vec<Lanes>>,
     /// How often one nonzero z or b occurs, in all directions.
     pub repeats: f64,
     /// The largest |ΔA|.
@@ -199,20 +201,15 @@ impl Blocks {
         }
     }
 
-    /// Sum of what each block meets.
-    fn met(&self, len: usize, met: impl Fn(usize) -> Lanes) -> Vec<Lanes> {
+    /// What a running sum of each block is off: so many additions of what is met in it, whose exponents are rounded.
+    fn spread(&self, len: usize, met: impl Fn(usize) -> Lanes, additions: f64, u: f64) -> Vec<Lanes> {
         let mut all = vec![Lanes::ZERO; self.exponents.len()];
         (0..len).for_each(|l| all[self.of(l)] = all[self.of(l)] + met(l));
+        for (all, exponents) in all.iter_mut().zip(&self.exponents) {
+            let off = *exponents * (4.0 * (self.joins + 1.0) * u);
+            *all = all.times(off.over_one_less().times(off) + Lanes::all(additions * u));
+        }
         all
-    }
-
-    /// At each position, what a running sum of its block is off: so many additions of what is met there, whose exponents are rounded.
-    fn spread(&self, len: usize, all: &[Lanes], additions: f64, u: f64) -> Vec<Lanes> {
-        let of_block = |block: usize| {
-            let off = self.exponents[block] * (4.0 * (self.joins + 1.0) * u);
-            all[block].times(off.over_one_less().times(off) + Lanes::all(additions * u))
-        };
-        (0..len).map(|l| of_block(self.of(l))).collect()
     }
 }
 
@@ -222,7 +219,7 @@ impl Channel<'_> {
     }
 
     fn shares<V: Value<WIDTH>>(self) -> Shares {
-        let Channel { form, problem, given, at, contract, lead, met } = self;
+        let Channel { form, problem, given, at, contract, lead, spread } = self;
         let arithmetic = contract.arithmetic;
         let shape = problem.shape;
         let (len, chunks) = (shape.seqlen, shape.dstate.div_ceil(WIDTH));
@@ -254,7 +251,7 @@ impl Channel<'_> {
         let positions = || vec![Total::default(); len];
         let (mut du, mut ddelta, mut y) = (positions(), positions(), positions());
         let (mut da, mut db, mut dc, mut initial) = (vec![], vec![], vec![], vec![]);
-        let (mut bias, mut mets) = (Total::default(), Vec::new());
+        let (mut bias, mut spreads) = (Total::default(), Vec::new());
         for chunk in 0..chunks {
             let states = WIDTH.min(shape.dstate - chunk * WIDTH);
             let a = a_weight.at(0, chunk);
@@ -342,9 +339,9 @@ impl Channel<'_> {
                 initial.extend((0..states).map(|lane| Total::of(&seen, lane)));
             }
             // What running sums of ∂L/∂z are off ([`super`], "In log space").
-            let spread = blocks.as_ref().map(|blocks| {
+            let of_z = blocks.as_ref().map(|blocks| {
                 let size = |track: &Track<V>, l: usize| track.seen[l].magnitude + track.seen[l].worst;
-                let own = |l: usize| {
+                let met = |l: usize| {
                     let read = match (reads_before, l.checked_sub(1)) {
                         (false, _) => size(&forwards, l),
                         (true, Some(before)) => size(&forwards, before),
@@ -359,11 +356,11 @@ impl Channel<'_> {
                 };
                 let shared = problem.shared_by(GradientName::Delta).unwrap_or(1);
                 let additions = (2 * blocks.len + shape.dstate + shared) as f64 + PRODUCTS;
-                let own = blocks.met(len, own);
-                let of_all = met.map_or(&own[..], |met| &met[chunk][lead.block..]);
-                let spread = blocks.spread(len, of_all, additions, u);
-                mets.push(own);
-                spread
+                let own = blocks.spread(len, met, additions, u);
+                let of_all = spread.map_or(&own[..], |spread| &spread[chunk][lead.block..]);
+                let of_z: Vec<Lanes> = (0..len).map(|l| of_all[blocks.of(l)]).collect();
+                spreads.push(own);
+                of_z
             });
             let mut ways = vec![(forwards, cotangents)];
             if bidirectional {
@@ -402,7 +399,7 @@ impl Channel<'_> {
                 };
                 // ∂L/∂z, which A or Δ multiplies yet, has underflowed in each of its products.
                 let by_z = (steps[l].a_bar.norm() + 2.0) * underflow;
-                let by_z = by_z + spread.as_ref().map_or(Lanes::ZERO, |spread| spread[l]);
+                let by_z = by_z + of_z.as_ref().map_or(Lanes::ZERO, |of_z| of_z[l]);
                 let (lost, lost_by_a) = (by_z.times(a_size), by_z * step.delta.0.abs());
                 // Whatever else is multiplied by the cotangent first has underflowed, and the rest multiplies that.
                 let forced = |h_by: &Estimate<V>| {
@@ -537,7 +534,7 @@ impl Channel<'_> {
             initial,
             d,
             bias,
-            met: mets,
+            spread: spreads,
             repeats: self.directions() * repeats.most() as f64,
             largest_z: largest_z.0.into_iter().fold(0.0, f64::max),
         }

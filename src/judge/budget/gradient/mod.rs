@@ -40,8 +40,8 @@
 //! t_{ls} = e_l C_l e^{cs_l − cs_s} b_s that end at l, less that of those which begin there, and ∂L/∂z_k is the sum of these over the rest of
 //! the block. What begins and ends within that rest cancels there, but for its rounding: where ∂L/∂z is 0 as x is, it is not computed as 0.
 //! So each ∂L/∂z of a block is off by as much as the sum of all of its terms may be, whichever end it begins from: (n + 16)u of
-//! Σ_j |C_j e_j| M_j + |b_j| P_j over all sequences of the block, M and P being the largest that states and cotangents may be, and M P more at the end of the block, where
-//! states go on into the next. n counts additions as of heads below: over positions twice, over states, and over the channels of a head.
+//! Σ_j |C_j e_j| M_j + |b_j| P_j over all sequences of the block, M and P being the largest that states and cotangents may be, and M P more
+//! at the end of the block, where states go on into the next. n counts additions as of heads below: over positions twice, over states, and over the channels of a head.
 //! Exponents are off as [`super`] has it; a cotangent's have what the block's sum comes to from the start, whichever way it is walked. Never
 //! taken as random. Forms of two directions are not judged so.
 //!
@@ -57,7 +57,8 @@
 //! # Sums over channels and batch
 //!
 //! Packed sequences are passes of their own, whose shares are added as those of items of the batch; equal ones at other positions are not
-//! looked for in other channels. Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs. Totals are added.
+//! looked for in other channels. Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs.
+//! Totals are added.
 //!
 //! Heads: a gradient that the p channels of a head share is a sum over these too, and that of an A of all N states over them. Each is
 //! taken one axis after the other, in any order of the axes and along each in any order of its terms: a term then takes part in no more
@@ -154,32 +155,32 @@ pub fn walk(
         let shares_of = |&at: &(usize, usize)| {
             let sequences = problem.sequences(at.0);
             let Ok(leads) = ChannelBudget::new(*form, problem, at, contract).leads();
-            let of_sequence = |(sequence, lead): (&Sequence, &Lead), met: Option<&[Vec<Lanes>]>| {
+            let of_sequence = |(sequence, lead): (&Sequence, &Lead), spread: Option<&[Vec<Lanes>]>| {
                 if sequence.is_padding {
                     return None;
                 }
                 let given = problem.given_alone(given, at, sequence);
                 let (problem, at) = problem.alone(at, sequence);
                 let channel =
-                    Channel { form, problem: &problem, given: &given, at, contract, lead: *lead, met };
+                    Channel { form, problem: &problem, given: &given, at, contract, lead: *lead, spread };
                 Some(Shares::new(channel))
             };
-            let of_all = |met: Option<&[Vec<Lanes>]>| -> Vec<Option<Shares>> {
-                sequences.iter().zip(&leads).map(|own| of_sequence(own, met)).collect()
+            let of_all = |spread: Option<&[Vec<Lanes>]>| -> Vec<Option<Shares>> {
+                sequences.iter().zip(&leads).map(|own| of_sequence(own, spread)).collect()
             };
             let mut shares = of_all(None);
             // Running sums of a block have the terms of all of its sequences.
-            if sequences.len() > 1 && shares.iter().flatten().any(|shares| !shares.met.is_empty()) {
-                let mut met: Vec<Vec<Lanes>> = Vec::new();
+            if sequences.len() > 1 && shares.iter().flatten().any(|shares| !shares.spread.is_empty()) {
+                let mut spread: Vec<Vec<Lanes>> = Vec::new();
                 for (shares, lead) in shares.iter().zip(&leads) {
                     let Some(shares) = shares else { continue };
-                    met.resize(shares.met.len(), Vec::new());
-                    for (all, own) in met.iter_mut().zip(&shares.met) {
+                    spread.resize(shares.spread.len(), Vec::new());
+                    for (all, own) in spread.iter_mut().zip(&shares.spread) {
                         all.resize(all.len().max(lead.block + own.len()), Lanes::ZERO);
                         all[lead.block..].iter_mut().zip(own).for_each(|(all, own)| *all = *all + *own);
                     }
                 }
-                shares = of_all(Some(&met));
+                shares = of_all(Some(&spread));
             }
             advance();
             shares
