@@ -133,7 +133,7 @@ pub fn explain<R: Read + Seek + Send>(
     Ok(())
 }
 
-/// What an output is compared with: a problem, and its truth where it has one; and what is said of the place.
+/// A problem with an output, the truth of that where there is one, and what is said of the place.
 type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
 
 /// Explains one output: by fault models, then by what may have been meant, by other formulas, and by what has looser bounds. A step

@@ -47,6 +47,10 @@ pub fn check_scan(problem: &Problem) -> Result<()> {
 
 /// Checks a scan that may start from an initial state.
 pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
+    if problem.packed.is_some() {
+        let hint = "scan each sequence by itself";
+        return Err(unsupported("packed sequences", "some", "none", hint));
+    }
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     for (what, size) in
         [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen), ("groups", groups)]

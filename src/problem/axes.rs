@@ -111,7 +111,7 @@ impl Axes {
         for (noun, at) in nouns.into_iter().zip(plain) {
             match (noun, self.order) {
                 (POSITION, Order::Bld | Order::Blhp) => found.insert(1, (noun, at)),
-                // Of the one item that they are in.
+                // There is one item, whose place the sequence takes.
                 (SEQUENCE, _) => found[0] = (noun, at),
                 (CHANNEL, Order::Blhp) => found.extend([HEAD, CHANNEL].into_iter().zip(heads(at))),
                 _ => found.push((noun, at)),

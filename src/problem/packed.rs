@@ -15,7 +15,7 @@ pub struct Sequence {
     pub initial: Option<usize>,
     /// Place of its last state, among those that each channel of the item has; none: it is not kept.
     pub last: Option<usize>,
-    /// Whether no sequence is there: inputs are 0, and no output is judged.
+    /// Whether no sequence is there: inputs and outputs are read as 0.
     pub is_padding: bool,
 }
 
@@ -277,7 +277,7 @@ impl Problem {
         (0..dstate).flat_map(of_state).copied().collect()
     }
 
-    /// What a loss is of a channel's sequence alone.
+    /// A loss as a channel's sequence alone has it.
     pub fn given_alone<'g>(
         &self,
         given: &'g OutputGradients,

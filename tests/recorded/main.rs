@@ -28,6 +28,7 @@ mod on_device;
 mod outputs;
 mod overflow;
 mod packed;
+mod packed_files;
 mod runs;
 mod streamed;
 mod structured;

@@ -152,7 +152,7 @@ impl Bounds {
         self.rounding.push(bound(rounding));
     }
 
-    /// Of so many elements that are 0 and of `width` values each.
+    /// Bounds of so many elements that are 0, of `width` values each.
     fn of_nothing(len: usize, width: usize) -> Bounds {
         let least = vec![f64::from(f32::MIN_POSITIVE); len];
         Bounds {
@@ -336,7 +336,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         );
         for some in self.together(&sequences) {
             let [first, .., last] = some else {
-                self.walk_sequence(&some[0], &mut running, repeats, &mut sums, &mut each)?;
+                self.walk_from((&some[0], 0), &mut running, repeats, &mut sums, &mut each)?;
                 continue;
             };
             // Short ones are read at a time.
@@ -390,18 +390,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         }
     }
 
-    fn walk_sequence(
-        &self,
-        sequence: &Sequence,
-        running: &mut Running,
-        repeats: &[f64],
-        sums: &mut Sums,
-        each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
-    ) -> Result<(), I::Error> {
-        self.walk_from((sequence, 0), running, repeats, sums, each)
-    }
-
-    /// The same of inputs whose first position is `before` of the item.
+    /// Walks a sequence of inputs whose first position is `before` of the item.
     fn walk_from(
         &self,
         (sequence, before): (&Sequence, usize),
@@ -493,7 +482,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         }
     }
 
-    /// What surrounds each of an item's sequences.
+    /// Surroundings of each of an item's sequences.
     pub fn leads(&self) -> Result<Vec<Lead>, I::Error> {
         let (arithmetic, sequences) = (self.contract.arithmetic, self.inputs.sequences(self.at.0));
         if arithmetic.stages.log_space.is_none() {
@@ -514,7 +503,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         Ok(leads)
     }
 
-    /// What a position takes while it is walked.
+    /// Bytes that a position takes while it is walked.
     fn bytes(&self) -> usize {
         let Outline { shape: Shape { dstate, .. }, weights, .. } = self.inputs.outline();
         // B and C, as many as there may be, and u, delta, z and bounds.

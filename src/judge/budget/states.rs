@@ -32,7 +32,7 @@ pub struct Channel<'a> {
     pub lead: Lead,
 }
 
-/// What surrounds a packed sequence that is scanned in log space: exponents are summed over blocks of the item.
+/// Surroundings of a packed sequence that is scanned in log space: exponents are summed over blocks of the item.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lead {
     /// Positions of the block in which it begins that come before it.
@@ -64,7 +64,7 @@ impl Running {
         Running { block, item, unit: arithmetic.unit, steps: 0.0 }
     }
 
-    /// What surrounds the next sequence.
+    /// Surroundings of the next sequence.
     pub fn lead(&self, sequence: &Sequence) -> Lead {
         let Some(block) = self.block else { return Lead::default() };
         let Range { start, end } = sequence.positions;

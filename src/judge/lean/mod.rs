@@ -256,7 +256,7 @@ pub fn leaning(
     found
 }
 
-/// What the errors of out have of simulated roundings.
+/// Likeness of the errors of out to simulated roundings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Likeness {
     /// How much they differ in size, as a logarithm.

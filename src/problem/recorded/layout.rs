@@ -2,22 +2,19 @@
 //! is read (module documentation of [`super`]), so that no shape has two readings.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use super::metadata::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, check_keys, step_limit};
+use super::metadata::{check_keys, claimed, softplus, stages, stated, step_limit};
 use super::names::{DLAST_STATE, DOUT, OutputName, computed, unknown};
 use super::packing::Packing;
 use super::shapes::{fits, shape_of, turned};
 use super::{InputType, RecordError};
-use crate::named::UnknownName;
 use crate::problem::axes::View;
 use crate::problem::conventions::{
     ComplexOutput, DIRECTION, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds, Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
-use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
 use crate::problem::{Axes, Conventions, Operand, Order, Packed, Shape, Stages, Weights};
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
@@ -454,17 +451,6 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
     Ok(all)
 }
 
-/// Type that the metadata claim of tensors that are stored wider than they were.
-fn claimed<R>(file: &TensorFile<R>) -> Result<Option<InputType>> {
-    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok(None) };
-    let claimed = InputType::ALL.into_iter().find(|input| input.name() == text);
-    let expected = "f32, f16 or bf16";
-    match claimed {
-        None => Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected }),
-        claimed => Ok(claimed),
-    }
-}
-
 /// Type of a tensor that is real whatever A is.
 fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
     match info.stored {
@@ -547,70 +533,6 @@ fn complex_shape(info: &TensorInfo, varies: bool) -> Option<Vec<usize>> {
         (_, [all @ .., 2]) => Some(all.to_vec()),
         _ => None,
     }
-}
-
-fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
-    match file.metadata().get(DELTA_SOFTPLUS).map(String::as_str) {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(text) => Err(RecordError::Metadata {
-            key: DELTA_SOFTPLUS,
-            found: shown(text),
-            expected: "true or false, in lower case",
-        }),
-    }
-}
-
-/// The arithmetic that is stated, the scan's in a text of its own if need be.
-fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
-    let stated: Stages = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
-    let stated = stored_state(file, stated)?;
-    let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
-    let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
-    match log_space {
-        Some(log_space) => Ok(stated.in_log_space(log_space)),
-        None => Err(RecordError::Metadata {
-            key: SCAN,
-            found: shown(text),
-            expected: "log-space, or log-space-64 where sums begin anew every 64 positions, and no other in `arithmetic`",
-        }),
-    }
-}
-
-/// The same with a state that is stored in a type of its own after each step.
-fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
-    let text = |key: &'static str| file.metadata().get(key).map(|text| (key, text));
-    let wrong =
-        |(key, found): (_, &String), expected| RecordError::Metadata { key, found: shown(found), expected };
-    let mut stored = stages.stored_state.map_or(InputType::F32.into(), |state| state.stored);
-    let mut read = stages.stored_state.map(|state| state.read);
-    if let Some(stated) = text(STATE_TYPE) {
-        let own: InputType = stated.1.parse().map_err(|_| wrong(stated, "f32, f16 or bf16"))?;
-        if stages.stored_state.is_some() && stored != own.into() {
-            return Err(wrong(stated, "the type that `arithmetic` has"));
-        }
-        stored = own.into();
-    }
-    if let Some(stated) = text(STATE_READ) {
-        let own = stated.1.parse().map_err(|_| wrong(stated, "stored or unrounded, what outputs read"))?;
-        if stored == StageType::F32 {
-            return Err(wrong(stated, "none where no `state_type` = bf16 or f16 is stated"));
-        }
-        if read == Some(StateRead::Unrounded) && own == StateRead::Stored {
-            return Err(wrong(stated, "unrounded, as `arithmetic` has it"));
-        }
-        read = Some(own);
-    }
-    let is_narrow = stored != StageType::F32;
-    let state = StoredState { stored, read: read.unwrap_or_default() };
-    Ok(stages.with_stored_state(is_narrow.then_some(state)))
-}
-
-/// What a metadata text states; the default where there is none.
-fn stated<R, T: FromStr<Err = UnknownName> + Default>(file: &TensorFile<R>, key: &'static str) -> Result<T> {
-    let Some(text) = file.metadata().get(key) else { return Ok(T::default()) };
-    let unknown = |UnknownName { known, .. }| RecordError::Statement { key, found: shown(text), known };
-    text.parse().map_err(unknown)
 }
 
 fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo> {

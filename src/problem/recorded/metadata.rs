@@ -1,17 +1,20 @@
 //! Metadata of a recorded run by their keys: statements, names that the field has for what a recording says otherwise, and notes,
 //! which are not used.
 
-use super::{RecordError, Result};
-use crate::named::mistyped;
+use std::str::FromStr;
+
+use super::{InputType, RecordError, Result};
+use crate::named::{UnknownName, mistyped};
+use crate::problem::Stages;
 use crate::problem::conventions::{
     DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
 };
-use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE};
+use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
 use crate::tensor_file::{TensorFile, shown};
 
-pub(super) const ARITHMETIC: &str = "arithmetic";
-pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
-pub(super) const INPUT_TYPE: &str = "input_type";
+const ARITHMETIC: &str = "arithmetic";
+const DELTA_SOFTPLUS: &str = "delta_softplus";
+const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
 const STATEMENTS: [&str; 13] = [
@@ -78,6 +81,84 @@ pub fn check_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Type that the metadata claim of tensors that are stored wider than they were.
+pub(super) fn claimed<R>(file: &TensorFile<R>) -> Result<Option<InputType>> {
+    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok(None) };
+    let claimed = InputType::ALL.into_iter().find(|input| input.name() == text);
+    let expected = "f32, f16 or bf16";
+    match claimed {
+        None => Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected }),
+        claimed => Ok(claimed),
+    }
+}
+
+pub(super) fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
+    match file.metadata().get(DELTA_SOFTPLUS).map(String::as_str) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(text) => Err(RecordError::Metadata {
+            key: DELTA_SOFTPLUS,
+            found: shown(text),
+            expected: "true or false, in lower case",
+        }),
+    }
+}
+
+/// The arithmetic that is stated, the scan's in a text of its own if need be.
+pub(super) fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
+    let stated: Stages = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
+    let stated = stored_state(file, stated)?;
+    let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
+    let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
+    match log_space {
+        Some(log_space) => Ok(stated.in_log_space(log_space)),
+        None => Err(RecordError::Metadata {
+            key: SCAN,
+            found: shown(text),
+            expected: "log-space, or log-space-64 where sums begin anew every 64 positions, and no other in `arithmetic`",
+        }),
+    }
+}
+
+/// These stages with a state that is stored in a type of its own after each step.
+fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
+    let text = |key: &'static str| file.metadata().get(key).map(|text| (key, text));
+    let wrong =
+        |(key, found): (_, &String), expected| RecordError::Metadata { key, found: shown(found), expected };
+    let mut stored = stages.stored_state.map_or(InputType::F32.into(), |state| state.stored);
+    let mut read = stages.stored_state.map(|state| state.read);
+    if let Some(stated) = text(STATE_TYPE) {
+        let own: InputType = stated.1.parse().map_err(|_| wrong(stated, "f32, f16 or bf16"))?;
+        if stages.stored_state.is_some() && stored != own.into() {
+            return Err(wrong(stated, "the type that `arithmetic` has"));
+        }
+        stored = own.into();
+    }
+    if let Some(stated) = text(STATE_READ) {
+        let own = stated.1.parse().map_err(|_| wrong(stated, "stored or unrounded, what outputs read"))?;
+        if stored == StageType::F32 {
+            return Err(wrong(stated, "none where no `state_type` = bf16 or f16 is stated"));
+        }
+        if read == Some(StateRead::Unrounded) && own == StateRead::Stored {
+            return Err(wrong(stated, "unrounded, as `arithmetic` has it"));
+        }
+        read = Some(own);
+    }
+    let is_narrow = stored != StageType::F32;
+    let state = StoredState { stored, read: read.unwrap_or_default() };
+    Ok(stages.with_stored_state(is_narrow.then_some(state)))
+}
+
+/// A statement; the default where there is none.
+pub(super) fn stated<R, T: FromStr<Err = UnknownName> + Default>(
+    file: &TensorFile<R>,
+    key: &'static str,
+) -> Result<T> {
+    let Some(text) = file.metadata().get(key) else { return Ok(T::default()) };
+    let unknown = |UnknownName { known, .. }| RecordError::Statement { key, found: shown(text), known };
+    text.parse().map_err(unknown)
 }
 
 /// Limits of Δ that are stated.

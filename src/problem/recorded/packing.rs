@@ -80,7 +80,7 @@ impl Layout {
         let Packing { initial_states, last_states, .. } = self.packing;
         let indices = file.integers(SEQ_IDX)?;
         if let (Some(indices), None) = (&indices, file.info(CU_SEQLENS)) {
-            // What a kernel has of a state before padding or after it is its own affair.
+            // Kernels differ in what a state is before padding or after it.
             let last = self.outputs.values().any(|tensors| tensors.get(TensorName::LastState).is_some());
             let has_last = last || file.info(DLAST_STATE).is_some();
             for (has, l, state) in [

@@ -43,7 +43,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         Ok(values)
     }
 
-    /// The same with padding as it is.
+    /// Floats of a tensor in the plain order, with padding as it is in the file.
     fn found(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let Some(view) = self.layout.views.get(name).copied().filter(|_| !range.is_empty()) else {
             return self.stored(name, range);

@@ -3,19 +3,19 @@
 
 use super::derivatives::{DerivativeModel, Derivatives};
 use super::estimate::{Estimate, Roundings};
+use super::log_space::{Blocks, PRODUCTS, log_space_of};
 use super::readout::Readout;
 use super::total::Total;
-use crate::formula::{ReadsNow, Transition};
+use crate::formula::ReadsNow;
 use crate::judge::budget::repeats::{Repeats, Share};
 use crate::judge::budget::state::{Lanes, Seen, State, StepInput, StepRoundings, WIDTH};
 use crate::judge::budget::states::Weight;
 use crate::judge::budget::{GENERIC, Lead};
 use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
-use crate::problem::stages::{LogSpace, Rounding};
+use crate::problem::stages::Rounding;
 use crate::problem::{Operand, OutputGradients, Problem, Weights};
-use crate::promise::Contract;
-use crate::promise::allowance::{self, Arithmetic};
+use crate::promise::{Contract, allowance};
 use crate::tensor::GradientName;
 
 /// Where and how a channel is walked.
@@ -28,8 +28,8 @@ pub struct Channel<'a> {
     pub at: (usize, usize),
     pub contract: &'a Contract,
     pub lead: Lead,
-    /// Of a scan in log space, what running sums are off in each block of the item, for eight states at a time; none where this sequence
-    /// is all that they meet.
+    /// Errors of running sums in each block of the item, of a scan in log space, for eight states at a time; none where this sequence is all
+    /// that they meet.
     pub spread: Option<&'a [Vec<Lanes>]>,
 }
 
@@ -47,8 +47,8 @@ pub struct Shares {
     pub d: Total,
     /// Nothing where there is none.
     pub bias: Total,
-    /// What running sums are off by this sequence in each block that it is in, for eight states at a time; nothing of a scan that is not in
-    /// log space.
+    /// This sequence's part of the errors of running sums, in each block that it is in, for eight states at a time; nothing of a scan that
+    /// is not in log space.
     pub spread: Vec<Vec<Lanes>>,
     /// How often one nonzero z or b occurs, in all directions.
     pub repeats: f64,
@@ -149,67 +149,6 @@ impl<V: Value<WIDTH>> Reduction<V> {
                 stagnating: stagnating.0[lane],
             }
         })
-    }
-}
-
-/// Roundings of the products that a term of a running sum is made of, in u: a choice, above the μ of two, those of a decay and of Δ.
-const PRODUCTS: f64 = 16.0;
-
-/// How a backward pass scans, if in log space: forms of one direction whose Ā is an exponential.
-pub fn log_space_of(form: ReadsNow, arithmetic: Arithmetic) -> Option<LogSpace> {
-    let is_exponential = form.formula().a_bar == Transition::Exponential;
-    arithmetic.stages.log_space.filter(|_| is_exponential && !form.is_bidirectional())
-}
-
-/// Blocks in which exponents are summed, and what they come to in each.
-struct Blocks {
-    /// Positions of each.
-    len: usize,
-    /// Those of the first one that come before.
-    lead: usize,
-    exponents: Vec<Lanes>,
-    positions: usize,
-    joins: f64,
-}
-
-impl Blocks {
-    fn new(log_space: LogSpace, z: &[Lanes], around: Lead, before: Lanes) -> Blocks {
-        let (lead, item) = (around.len, around.item.max(z.len()));
-        let len = log_space.block.map_or(item, |block| block.get().min(item)).max(1);
-        let mut exponents = vec![Lanes::ZERO; (lead + z.len()).div_ceil(len)];
-        exponents[0] = before;
-        for (l, z) in z.iter().enumerate() {
-            exponents[(lead + l) / len] = exponents[(lead + l) / len] + *z;
-        }
-        Blocks { len, lead, exponents, positions: z.len(), joins: allowance::scan_joins(len) }
-    }
-
-    fn of(&self, l: usize) -> usize {
-        (self.lead + l) / self.len
-    }
-
-    /// Whether a block ends at l.
-    fn ends(&self, l: usize) -> bool {
-        l + 1 == self.positions || self.of(l + 1) != self.of(l)
-    }
-
-    /// Comes to a position. Exponents are as large as they become in its block: a walk backwards has the sums from the block's start, too.
-    fn enter<V: Value<WIDTH>>(&self, l: usize, backwards: bool, state: &mut State<V>) {
-        let begins = if backwards { self.ends(l) } else { l == 0 || self.ends(l - 1) };
-        if begins {
-            state.begin_block(self.exponents[self.of(l)]);
-        }
-    }
-
-    /// What a running sum of each block is off: so many additions of what is met in it, whose exponents are rounded.
-    fn spread(&self, len: usize, met: impl Fn(usize) -> Lanes, additions: f64, u: f64) -> Vec<Lanes> {
-        let mut all = vec![Lanes::ZERO; self.exponents.len()];
-        (0..len).for_each(|l| all[self.of(l)] = all[self.of(l)] + met(l));
-        for (all, exponents) in all.iter_mut().zip(&self.exponents) {
-            let off = *exponents * (4.0 * (self.joins + 1.0) * u);
-            *all = all.times(off.over_one_less().times(off) + Lanes::all(additions * u));
-        }
-        all
     }
 }
 
@@ -338,7 +277,7 @@ impl Channel<'_> {
                 let seen = track.estimate(0);
                 initial.extend((0..states).map(|lane| Total::of(&seen, lane)));
             }
-            // What running sums of ∂L/∂z are off ([`super`], "In log space").
+            // Errors of running sums of ∂L/∂z ([`super`], "In log space").
             let of_z = blocks.as_ref().map(|blocks| {
                 let size = |track: &Track<V>, l: usize| track.seen[l].magnitude + track.seen[l].worst;
                 let met = |l: usize| {
@@ -350,7 +289,7 @@ impl Channel<'_> {
                     let (e, e_error) = readout.steps[l].read;
                     let above = reads[l].reach().times(read) * (e.abs() + e_error);
                     let below = (input(l).size + input(l).coefficient).times(size(&cotangents, l));
-                    // What goes on into the next block.
+                    // Terms that go on into the next block.
                     let on = size(&forwards, l).times(size(&cotangents, l));
                     above + below + if blocks.ends(l) { on } else { Lanes::ZERO }
                 };

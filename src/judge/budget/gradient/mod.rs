@@ -94,6 +94,7 @@
 mod channel;
 mod derivatives;
 mod estimate;
+mod log_space;
 mod readout;
 mod total;
 
@@ -187,7 +188,7 @@ pub fn walk(
         };
         let shares = parallel::map(some, &shares_of);
         for (&at, shares) in some.iter().zip(&shares) {
-            // What is equal in two sequences of a channel rounds alike, and is added up.
+            // Equal values in two sequences of a channel round alike, and are added up.
             let repeats = shares.iter().flatten().map(|shares| shares.repeats).sum();
             walked.repeats = walked.repeats.max(repeats);
             for (sequence, shares) in problem.sequences(at.0).iter().zip(shares) {
@@ -325,7 +326,7 @@ fn pad(
     }
 }
 
-/// What belongs to a sequence of one channel alone.
+/// Bounds of gradients that belong to a sequence of one channel alone.
 fn rows(
     (problem, at, contract): (&Problem, (usize, usize), &Contract),
     sequence: &Sequence,
