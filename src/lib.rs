@@ -62,7 +62,7 @@
 #[doc(inline)]
 pub use holdfast_base::{
     formula, hexfloat, leftovers, method, named, operation, problem, promise, results, scalar_function,
-    tensor, tensor_file,
+    tensor, tensor_file, trapezoidal,
 };
 #[doc(inline)]
 pub use holdfast_judge::judge;

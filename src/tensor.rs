@@ -90,6 +90,25 @@ named! {
     }
 }
 
+named! {
+    /// What only runs of Mamba-3's rule have (spec.md §7): states that they end with, and gradients.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum TrapezoidalName: "tensor" {
+        LastAngle => "last_angle",
+        LastB => "last_B",
+        LastU => "last_u",
+        Adt => "grad.ADT",
+        Lambda => "grad.lambda",
+        Trap => "grad.trap",
+        Angles => "grad.angles",
+        BBias => "grad.B_bias",
+        CBias => "grad.C_bias",
+        InitialAngle => "grad.initial_angle",
+        InitialB => "grad.initial_B",
+        InitialU => "grad.initial_u",
+    }
+}
+
 /// What a verdict can be on: something that a scan computes, a gradient of it, or what a backward pass takes of a step. Written and
 /// read by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,6 +117,7 @@ pub enum ComputedName {
     Output(TensorName),
     Gradient(GradientName),
     Step(StepName),
+    Trapezoidal(TrapezoidalName),
 }
 
 impl ComputedName {
@@ -112,6 +132,7 @@ impl ComputedName {
             ComputedName::Output(name) => name.name(),
             ComputedName::Gradient(name) => name.name(),
             ComputedName::Step(name) => name.name(),
+            ComputedName::Trapezoidal(name) => name.name(),
         }
     }
 
@@ -138,7 +159,9 @@ impl FromStr for ComputedName {
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let outputs = TensorName::ALL.into_iter().map(ComputedName::Output);
         let gradients = GradientName::ALL.into_iter().map(ComputedName::Gradient);
-        let all = || outputs.clone().chain(gradients.clone()).chain(StepName::ALL.map(ComputedName::Step));
+        let others = StepName::ALL.map(ComputedName::Step).into_iter();
+        let others = others.chain(TrapezoidalName::ALL.map(ComputedName::Trapezoidal));
+        let all = || outputs.clone().chain(gradients.clone()).chain(others.clone());
         all().find(|name| name.name() == text).ok_or_else(|| {
             let known: Vec<&str> = all().map(ComputedName::name).collect();
             UnknownName { noun: "tensor", found: text.to_owned(), known: known.join(", ") }

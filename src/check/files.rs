@@ -11,7 +11,7 @@ use super::on_device::DeviceJudge;
 use super::{Checked, Options, Reason, Searching, Solved, affordable, device, head, memory, methods};
 use crate::judge::diagnose::{Budget, Searches};
 use crate::parts::{Divisible, PartError};
-use crate::problem::recorded::{Layout, RecordError, Recording};
+use crate::problem::recorded::{Layout, RecordError, Recorded, TrapezoidalRun};
 use crate::results::explained::Explanations;
 use crate::results::whole::{Found, Whole};
 use crate::results::{CaseResult, Results, Verdict};
@@ -68,7 +68,10 @@ impl Files {
         judge: Option<DeviceJudge>,
     ) -> Result<Self, FileError> {
         let about = |run: &Run| {
-            let recording = Recording::open(&run.path)?;
+            let recording = match Recorded::open(&run.path)? {
+                Recorded::Scan(recording) => recording,
+                Recorded::Trapezoidal(run) => return Ok(about_rule(&run)),
+            };
             let layout = recording.layout();
             memory::fitting(layout.shape, layout.outputs.len(), options.channels, 1)?;
             let tensors = layout.outputs.len() + layout.gradients.len();
@@ -138,9 +141,17 @@ impl Files {
         advance: &(dyn Fn() + Sync),
     ) -> Result<(Checked, Option<Solved>), FileError> {
         let run = &self.runs[place];
-        let judged = Recording::open(&run.path).map_err(Reason::from).and_then(|recording| {
+        let judged = Recorded::open(&run.path).map_err(Reason::from).and_then(|recorded| {
             let names = (run.name.as_str(), run.argument.as_str());
-            super::judge_with(self.judge.borrow_mut().as_mut(), names, &recording, &self.options, advance)
+            match recorded {
+                Recorded::Scan(recording) => {
+                    let mut judge = self.judge.borrow_mut();
+                    super::judge_with(judge.as_mut(), names, &recording, &self.options, advance)
+                }
+                Recorded::Trapezoidal(run) => {
+                    Ok((super::trapezoidal::check(names, &run, &self.options, advance)?, None))
+                }
+            }
         });
         judged.map_err(|source| wrong(run, source))
     }
@@ -153,9 +164,12 @@ impl Files {
         searching: &mut Searching,
     ) -> Result<(), FileError> {
         let run = &self.runs[place];
-        let recording = Recording::open(&run.path).map_err(Reason::from);
-        let explained = recording
-            .and_then(|recording| super::explain(&recording, &self.options, solved, cases, searching));
+        let recorded = Recorded::open(&run.path).map_err(Reason::from);
+        let explained = recorded.and_then(|recorded| match recorded {
+            Recorded::Scan(recording) => super::explain(&recording, &self.options, solved, cases, searching),
+            // No model knows Mamba-3's rule.
+            Recorded::Trapezoidal(_) => Ok(()),
+        });
         explained.map_err(|source| wrong(run, source))
     }
 
@@ -177,6 +191,17 @@ impl Files {
 
 fn wrong(run: &Run, source: Reason) -> FileError {
     FileError { path: run.path.clone(), source }
+}
+
+/// What a run of Mamba-3's rule says of itself, and costs.
+fn about_rule(run: &TrapezoidalRun) -> About {
+    let tensors = run.outputs.len() + run.passes.len();
+    let steps = run.problem.steps().saturating_mul(tensors).min(1 << 40);
+    About {
+        device: device(&run.provenance),
+        channels: run.problem.units().len() * tensors,
+        cost: 1_000 + steps as u64 / 10,
+    }
 }
 
 /// About how long a file takes one core, in microseconds, if it passes: what files are to each other is all that matters.

@@ -32,6 +32,11 @@ pub enum TooLarge {
          (hint: --channels {most})"
     )]
     Channels { channels: usize, most: usize },
+    #[error(
+        "the inputs have {elements} numbers, expected at most {most}: all of them are held with their bounds \
+         (hint: record fewer items or heads)"
+    )]
+    Elements { elements: usize, most: usize },
 }
 
 /// How many of the channels of a run can have a truth by so many forms, solved by so many threads.

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod on_device;
 pub mod outputs;
 mod packed;
+mod trapezoidal;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Seek};
@@ -31,7 +32,7 @@ use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
 use crate::judge::where_it_fails;
 use crate::problem::inputs::Draw;
-use crate::problem::recorded::{Layout, Overview, RecordError, RecordedRun, Recording};
+use crate::problem::recorded::{Layout, Overview, RecordError, Recorded, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
 use crate::problem::{Axes, Order, Problem, Stages};
 use crate::promise::{Contract, Promise};
@@ -153,6 +154,23 @@ pub fn check_with<R: Read + Seek + Send>(
     let searching = &mut Searching::new(options.diagnosis.begin(), options, &|| {});
     explain(recording, options, solved.as_ref(), &mut checked.cases, searching)?;
     Ok(checked)
+}
+
+/// Judges a run of either kind, and says why some of it fails, as [`check_with`] does.
+///
+/// # Errors
+/// As [`check()`]'s.
+pub fn check_recorded<R: Read + Seek + Send>(
+    judge: Option<&mut DeviceJudge>,
+    names: (&str, &str),
+    recorded: &Recorded<R>,
+    options: &Options,
+    advance: &(dyn Fn() + Sync),
+) -> Result<Checked, Reason> {
+    match recorded {
+        Recorded::Scan(recording) => check_with(judge, names, recording, options, advance),
+        Recorded::Trapezoidal(run) => trapezoidal::check(names, run, options, advance),
+    }
 }
 
 /// The verdicts alone, and what is known of outputs, with which [`explain()`] says why some fail.

@@ -51,6 +51,7 @@ pub mod sensitivity;
 pub mod slight;
 pub mod step;
 pub mod sums;
+pub mod trapezoidal;
 pub mod ulp;
 pub mod verdict;
 pub mod where_it_fails;

@@ -9,7 +9,7 @@ use super::where_it_fails;
 use crate::formula::Form;
 use crate::problem::conventions::Direction;
 use crate::problem::stretch::{Inputs, Outline};
-use crate::problem::{Problem, Stages, Weights};
+use crate::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
 use crate::results::explained::{headline, worst_tensor};
@@ -166,23 +166,41 @@ pub struct Place {
     pub rerun: String,
 }
 
+/// What results say of a problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Described {
+    pub shape: Shape,
+    pub weights: Weights,
+    pub input: InputType,
+    pub b: Operand,
+    pub c: Operand,
+}
+
+impl From<&Problem> for Described {
+    fn from(problem: &Problem) -> Self {
+        let &Problem { shape, weights, input, b_operand: b, c_operand: c, .. } = problem;
+        Described { shape, weights, input, b, c }
+    }
+}
+
 /// A case of which nothing was compared, for this reason.
 pub fn without_output(
     form: impl Into<Form>,
-    problem: &Problem,
+    problem: impl Into<Described>,
     place: Place,
     verdict: Verdict,
     reason: String,
 ) -> CaseResult {
+    let Described { shape, weights, input, b, c } = problem.into();
     CaseResult {
         id: place.id,
         method: form.into(),
-        weights: problem.weights,
-        input: problem.input,
-        b: problem.b_operand,
-        c: problem.c_operand,
+        weights,
+        input,
+        b,
+        c,
         regime: place.regime,
-        shape: problem.shape,
+        shape,
         inputs: place.inputs,
         backend: place.backend,
         verdict,
@@ -206,7 +224,7 @@ pub fn without_output(
 /// A case of these tensors, not yet diagnosed.
 pub fn case<N: Ord + Copy + Into<ComputedName>>(
     form: impl Into<Form>,
-    problem: &Problem,
+    problem: impl Into<Described>,
     place: Place,
     tensors: Named<TensorResult, N>,
 ) -> CaseResult {

@@ -50,9 +50,14 @@ impl Places {
         Places { axes, judged: 0, found: Default::default() }
     }
 
+    /// Places in a tensor with these axes, each by the noun for an index and how many there are.
+    pub fn of_axes(axes: impl Iterator<Item = (&'static str, usize)>) -> Self {
+        Places::new(axes.map(Axis::new).collect())
+    }
+
     /// Places in a gradient, which has the layout of its input.
     pub fn of_gradient<T>(outline: Outline, name: GradientName, tensor: &Tensor<T>) -> Self {
-        Places::new(outline.recorded_axes(name, &tensor.shape).into_iter().map(Axis::new).collect())
+        Places::of_axes(outline.recorded_axes(name, &tensor.shape).into_iter())
     }
 
     /// Adds an element, which is at this index where it fails.

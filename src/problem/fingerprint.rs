@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::conventions::{DT_LIMIT, INITIAL_STATE};
 use super::stretch::{Inputs, Outline};
+use super::trapezoidal::Trapezoidal;
 use super::{Axes, Conventions, Operand, Packed, Problem};
 use crate::hexfloat;
 
@@ -82,4 +83,15 @@ impl Problem {
         }
         hash.finish()
     }
+}
+
+/// The same of a run of Mamba-3's rule.
+pub fn of_inputs(problem: &Trapezoidal) -> String {
+    let mut hash = Fingerprint(Sha256::new());
+    hash.0.update(format!("{:?} {:?} {};", problem.sizes, problem.sequences, problem.delta_softplus));
+    for (name, tensor) in problem.inputs.iter() {
+        hash.0.update(format!("{name} {};", tensor.stored));
+        hash.values(&tensor.values);
+    }
+    hash.finish()
 }

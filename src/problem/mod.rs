@@ -20,7 +20,7 @@
 mod axes;
 pub mod conventions;
 pub mod elements;
-mod fingerprint;
+pub mod fingerprint;
 pub mod inputs;
 pub mod one_step;
 pub mod output_gradients;
@@ -35,6 +35,7 @@ pub mod stages;
 pub mod stretch;
 pub mod sweep;
 pub mod transform;
+pub mod trapezoidal;
 
 use std::sync::Arc;
 
@@ -223,7 +224,7 @@ impl Problem {
         let is_of_input_type = match name {
             ComputedName::Output(output) => output == TensorName::Out,
             ComputedName::Gradient(of_input) => self.varies(of_input),
-            ComputedName::Step(_) => false,
+            ComputedName::Step(_) | ComputedName::Trapezoidal(_) => false,
         };
         let usual = if is_of_input_type { self.input } else { InputType::F32 };
         self.conventions.types.get(name).unwrap_or(usual)

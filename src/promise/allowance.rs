@@ -24,6 +24,13 @@ pub const EXPONENTIAL: f64 = 2.625 * U;
 /// log1p of a compiler's library in f32 for x ≥ 0, relative: CUDA's comes to 1.38u (`library-log1p` there).
 pub const LOG_OF_ONE_PLUS: f64 = 1.5 * U;
 
+/// tanh of a compiler's library in f32, relative: CUDA documents 2 ulp of at most 2u each from the correctly rounded result, which is off by
+/// u itself ("Mathematical Functions"); glibc's is as near.
+pub const LIBRARY_TANH: f64 = 5.0 * U;
+
+/// sin and cos of a compiler's library in f32, relative, for every argument: 2 ulp, as [`LIBRARY_TANH`] has them.
+pub const LIBRARY_TURN: f64 = 5.0 * U;
+
 /// e^x by CUDA's `__expf`, which `--use_fast_math` puts in the place of `expf`, relative: 2 + ⌊1.173|x|⌋ ulp of at most 2u each, so that
 /// it is this and [`FAST_EXPONENT`] for each 1 in |x|. This and the other numbers of its kind are the largest errors that the CUDA C++
 /// Programming Guide documents ("Mathematical Functions", "Intrinsic Functions"): distances from the correctly rounded result, which is

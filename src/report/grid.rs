@@ -4,7 +4,7 @@ use super::{groups, text};
 use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, Results, Verdict};
-use crate::tensor::GradientName;
+use crate::tensor::{ComputedName, GradientName, TrapezoidalName};
 
 /// One regime, or one gradient in all of them, with one weight type, over all forms in their order.
 #[derive(Clone, Debug)]
@@ -47,7 +47,9 @@ pub fn rows(results: &Results) -> Vec<Row<'_>> {
 /// The gradients that any case has, in their order, real before complex.
 pub fn gradients(results: &Results) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
-    for name in GradientName::ALL {
+    let of_any = GradientName::ALL.map(ComputedName::Gradient).into_iter();
+    let of_trapezoidal = TrapezoidalName::ALL.map(ComputedName::Trapezoidal).into_iter();
+    for name in of_any.chain(of_trapezoidal.filter(|name| name.name().starts_with("grad."))) {
         for weights in Weights::ALL {
             let cases = results.cases.iter().filter(|case| case.weights == weights);
             let mut all = cases.filter_map(|case| {

@@ -27,6 +27,7 @@ pub fn ended(search: &Search) -> String {
             )
         }
         Search::As(id) => format!("fails as {id} does"),
+        Search::NoModels => "no fault model knows runs of this kind".to_owned(),
     }
 }
 

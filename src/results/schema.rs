@@ -209,6 +209,8 @@ pub enum Search {
     NotBegun(String),
     /// Looked for in the case of this id, which fails alike: the cause that it has, if any, explains this one, too.
     As(String),
+    /// Not begun, as no fault model knows runs of its kind.
+    NoModels,
 }
 
 /// Elements of a tensor that are beyond their bounds.

@@ -32,6 +32,7 @@ pub mod limit;
 pub mod literal;
 pub mod number;
 pub mod scalar;
+pub mod trapezoidal;
 
 pub use crate::formula::{Form, Textbook};
 pub use certify::Certificate;

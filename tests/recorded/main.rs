@@ -32,4 +32,5 @@ mod packed_files;
 mod runs;
 mod streamed;
 mod structured;
+mod trapezoidal;
 mod written;

@@ -28,3 +28,5 @@ pub mod sorted;
 pub mod tensor;
 #[path = "../../tensor_file/mod.rs"]
 pub mod tensor_file;
+#[path = "../../trapezoidal/mod.rs"]
+pub mod trapezoidal;

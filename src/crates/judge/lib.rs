@@ -6,6 +6,7 @@ extern crate holdfast_methods;
 
 pub use holdfast_base::{
     formula, hexfloat, method, named, notation, parallel, problem, promise, results, sorted, tensor,
+    trapezoidal,
 };
 
 #[path = "../../judge/mod.rs"]

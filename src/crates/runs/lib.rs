@@ -7,7 +7,7 @@ extern crate holdfast_methods;
 
 pub use holdfast_base::{
     formula, hexfloat, leftovers, method, named, operation, problem, promise, results, scalar_function,
-    tensor, tensor_file,
+    tensor, tensor_file, trapezoidal,
 };
 pub use holdfast_judge::judge;
 #[cfg(feature = "kernels")]

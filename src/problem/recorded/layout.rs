@@ -435,8 +435,8 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
             Some((ComputedName::Gradient(tensor), output)) => {
                 all.gradients.entry(output).or_default().insert(tensor, name.to_owned());
             }
-            // No scan returns any.
-            Some((ComputedName::Step(_), _)) => return Err(unknown(name)),
+            // No such scan returns any.
+            Some((ComputedName::Step(_) | ComputedName::Trapezoidal(_), _)) => return Err(unknown(name)),
             None => {}
         }
     }
@@ -540,9 +540,19 @@ fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo
 }
 
 fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordError {
+    missing_of("u, delta, A, B and C", file, name, hint)
+}
+
+/// A tensor that is missing among others that are expected.
+pub(super) fn missing_of<R>(
+    expected: &'static str,
+    file: &TensorFile<R>,
+    name: &str,
+    hint: &'static str,
+) -> RecordError {
     let names: Vec<&str> = file.names().collect();
     let found = if names.is_empty() { "none".to_owned() } else { shown(&names.join(", ")) };
-    RecordError::Missing { name: name.to_owned(), found, hint }
+    RecordError::Missing { name: name.to_owned(), expected, found, hint }
 }
 
 pub(super) fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {

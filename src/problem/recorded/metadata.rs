@@ -17,7 +17,7 @@ const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-const STATEMENTS: [&str; 13] = [
+pub(super) const STATEMENTS: [&str; 13] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,

@@ -16,6 +16,8 @@
 //! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` or `varlen_states`, and `dfinal_states` are other names of `u`, `delta`,
 //! `delta_bias`, `initial_state`, `last_state` and `dlast_state`, in gradients' names too.
 //!
+//! Files with tensors that only Mamba-3's rule has are [`TrapezoidalRun`]s (spec.md §7).
+//!
 //! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
 //!   variable one is (batch, groups, dstate, seqlen) when `A` is real, and (batch, groups, dstate, seqlen·2) or
@@ -35,6 +37,7 @@ mod names;
 mod overview;
 mod packing;
 mod shapes;
+mod trapezoidal;
 mod turned;
 mod values;
 
@@ -57,6 +60,7 @@ pub use metadata::{check_keys, elsewhere};
 pub use names::OutputName;
 use names::own_name;
 pub use overview::{Overview, Strays};
+pub use trapezoidal::TrapezoidalRun;
 use turned::Turned;
 
 /// Some channels of a run.
@@ -94,8 +98,8 @@ pub type Result<T, E = RecordError> = std::result::Result<T, E>;
 pub enum RecordError {
     #[error(transparent)]
     File(#[from] TensorFileError),
-    #[error("tensor `{name}` is missing, expected u, delta, A, B and C; found {found} (hint: {hint})")]
-    Missing { name: String, found: String, hint: &'static str },
+    #[error("tensor `{name}` is missing, expected {expected}; found {found} (hint: {hint})")]
+    Missing { name: String, expected: &'static str, found: String, hint: &'static str },
     #[error(
         "tensor `{name}` is of a textbook form, expected one of the methods (hint: gradients are judged of these)"
     )]
@@ -106,11 +110,10 @@ pub enum RecordError {
     )]
     NoOutput,
     #[error(
-        "tensor `{name}` is none of a recorded run's, expected u, delta, A, B, C, D, z, delta_bias, \
-         initial_state, dout, dlast_state, seq_idx, cu_seqlens, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or grad.INPUT.METHOD[.LABEL] \
-         (hint: {hint})"
+        "tensor `{name}` is none of a recorded run's, expected {expected}, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or \
+         grad.INPUT.METHOD[.LABEL] (hint: {hint})"
     )]
-    Unknown { name: String, hint: String },
+    Unknown { name: String, expected: String, hint: String },
     #[error("tensors `{name}` and `{other}` are the same one, expected one of them (hint: leave one out)")]
     Twice { name: String, other: String },
     #[error(
@@ -165,6 +168,37 @@ pub struct Recording<R> {
     turned: Arc<Turned>,
     layout: Layout,
     positions_at_once: Option<usize>,
+}
+
+/// A file of either kind of run.
+#[derive(Debug)]
+pub enum Recorded<R> {
+    Scan(Recording<R>),
+    /// Of Mamba-3's rule.
+    Trapezoidal(Box<TrapezoidalRun>),
+}
+
+impl Recorded<File> {
+    /// Opens the file at `path` and checks what its header says.
+    ///
+    /// # Errors
+    /// [`RecordError`], naming the tensor that is wrong.
+    pub fn open(path: &Path) -> Result<Self> {
+        Recorded::new(TensorFile::open(path)?)
+    }
+}
+
+impl<R: Read + Seek + Send> Recorded<R> {
+    /// Checks what the file's header says. A run of Mamba-3's rule is read whole.
+    ///
+    /// # Errors
+    /// [`RecordError`], naming the tensor that is wrong.
+    pub fn new(file: TensorFile<R>) -> Result<Self> {
+        match trapezoidal::is_of_rule(&file) {
+            true => Ok(Recorded::Trapezoidal(Box::new(TrapezoidalRun::read(&file)?))),
+            false => Ok(Recorded::Scan(Recording::new(file)?)),
+        }
+    }
 }
 
 impl Recording<File> {

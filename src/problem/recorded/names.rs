@@ -59,7 +59,7 @@ fn output_name(name: &str, rest: &str) -> Result<OutputName> {
         }
         (Ok(_), _) => {
             let hint = "a label is short, printable and not empty".to_owned();
-            Err(RecordError::Unknown { name: shown(name), hint })
+            Err(unknown_because(name, hint))
         }
         (Err(_), _) => {
             let tensor = &name[..name.len() - rest.len()];
@@ -109,7 +109,12 @@ const ELSEWHERE: [(&str, &str); 8] = [
 pub(super) fn unknown(name: &str) -> RecordError {
     let hint = meant(name).map(|meant| format!("did you mean `{meant}`?"));
     let hint = hint.unwrap_or_else(|| "put notes into the metadata".to_owned());
-    RecordError::Unknown { name: shown(name), hint }
+    unknown_because(name, hint)
+}
+
+fn unknown_because(name: &str, hint: String) -> RecordError {
+    let expected = [&REQUIRED[..], &OPTIONAL[..]].concat().join(", ");
+    RecordError::Unknown { name: shown(name), expected, hint }
 }
 
 /// The name that a tensor was probably meant to have.

@@ -100,26 +100,7 @@ impl Layout {
             return Ok(Some(Arc::new(Packed::by_indices(indices, seqlen))));
         }
         let Some(ends) = file.integers(CU_SEQLENS)? else { return Ok(None) };
-        let mut starts: Vec<usize> = Vec::with_capacity(ends.len());
-        for (at, &end) in ends.iter().enumerate() {
-            let place = usize::try_from(end).ok().filter(|&place| match starts.last() {
-                None => place == 0,
-                Some(&start) => start < place && place <= seqlen,
-            });
-            let Some(place) = place else {
-                let expected = match starts.last() {
-                    None => "0, where the first sequence begins".to_owned(),
-                    Some(start) => format!("more than {start}, and at most {seqlen} positions"),
-                };
-                return Err(RecordError::Sequence {
-                    name: CU_SEQLENS,
-                    found: end,
-                    at: at.to_string(),
-                    expected,
-                });
-            };
-            starts.push(place);
-        }
+        let starts = starts(&ends, seqlen)?;
         let packed = Packed::by_starts(&starts, seqlen, [initial_states, last_states]);
         // Indices beside the starts say the same.
         if let Some(indices) = indices {
@@ -148,4 +129,24 @@ fn misplaced(info: &TensorInfo, expected: String) -> RecordError {
         expected,
         hint: format!("{SEQ_IDX} is (b, l), {CU_SEQLENS} (s + 1) with b = 1"),
     }
+}
+
+/// Where each sequence begins, and the last one ends, of so many positions.
+pub(super) fn starts(ends: &[i64], seqlen: usize) -> Result<Vec<usize>> {
+    let mut starts: Vec<usize> = Vec::with_capacity(ends.len());
+    for (at, &end) in ends.iter().enumerate() {
+        let place = usize::try_from(end).ok().filter(|&place| match starts.last() {
+            None => place == 0,
+            Some(&start) => start < place && place <= seqlen,
+        });
+        let Some(place) = place else {
+            let expected = match starts.last() {
+                None => "0, where the first sequence begins".to_owned(),
+                Some(start) => format!("more than {start}, and at most {seqlen} positions"),
+            };
+            return Err(RecordError::Sequence { name: CU_SEQLENS, found: end, at: at.to_string(), expected });
+        };
+        starts.push(place);
+    }
+    Ok(starts)
 }

@@ -280,7 +280,12 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// Floats as the file has them.
     pub(super) fn stored(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>> {
         let hint = "the file changed while it was read";
-        let missing = || RecordError::Missing { name: shown(name), found: "none".into(), hint };
+        let missing = || RecordError::Missing {
+            name: shown(name),
+            expected: "it as before",
+            found: "none".into(),
+            hint,
+        };
         self.file.floats(name, range)?.ok_or_else(missing)
     }
 

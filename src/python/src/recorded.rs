@@ -13,7 +13,7 @@ use holdfast::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::leftovers::scratch;
 use holdfast::method::Method;
 use holdfast::problem::Problem;
-use holdfast::problem::recorded::{RecordError, RecordedRun, Recording, check_keys};
+use holdfast::problem::recorded::{RecordError, Recorded, RecordedRun, Recording, check_keys};
 use holdfast::tensor::TensorName;
 use holdfast::tensor_file::TensorFile;
 use numpy::{PyArray1, PyUntypedArray};
@@ -73,8 +73,11 @@ pub fn judge(
                 Some(DeviceJudge::open().map_err(|error| Reason::Device(Box::new(error.into())))?)
             }
         };
-        let recording = opened(MemoryFile::new(views, &metadata, stop))?;
-        let mut checked = check::check_with(device.as_mut(), (&name, &name), &recording, &options, &|| {})?;
+        let file = MemoryFile::new(views, &metadata, stop);
+        let len = file.len();
+        let recorded = Recorded::new(TensorFile::new(file, len).map_err(RecordError::from)?)?;
+        let names = (name.as_str(), name.as_str());
+        let mut checked = check::check_recorded(device.as_mut(), names, &recorded, &options, &|| {})?;
         checked.cases.iter_mut().for_each(|case| case.rerun.clone_from(&rerun));
         Ok(checked)
     })?;
@@ -110,8 +113,7 @@ pub fn record(
         let mut file = MemoryFile::new(views, &metadata, stop);
         let len = file.len();
         // What is no recorded run is not saved as one.
-        if let Err(error) =
-            TensorFile::new(&mut file, len).map_err(RecordError::from).and_then(Recording::new)
+        if let Err(error) = TensorFile::new(&mut file, len).map_err(RecordError::from).and_then(Recorded::new)
         {
             return Ok(Err(error));
         }

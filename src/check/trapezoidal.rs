@@ -1,0 +1,230 @@
+//! A recorded run of Mamba-3's rule (spec.md §7) through truth and judge.
+
+use super::{BACKEND, Checked, Options, Reason, TooLarge};
+use crate::formula::Textbook;
+use crate::judge::diagnose::Budget;
+use crate::judge::scan::{self, Described, Place};
+use crate::judge::trapezoidal::{self as judge, Bounded, Wanted};
+use crate::problem::fingerprint::of_inputs;
+use crate::problem::inputs::Draw;
+use crate::problem::recorded::TrapezoidalRun;
+use crate::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
+use crate::problem::{Operand, Shape, Stages, Weights};
+use crate::results::{BACKWARD, CaseResult, RegimeNote, Search, TensorResult, Verdict};
+use crate::tensor::{ComputedName, Named};
+use crate::trapezoidal::{self, Writing};
+use crate::truth::trapezoidal as truth;
+
+/// Positions × channels × states whose truth takes some seconds on two cores.
+const CERTIFIED: usize = 1_000_000;
+
+/// The same of a backward pass.
+const CERTIFIED_BACKWARD: usize = 250_000;
+
+/// Elements of all tensors that are held with their bounds.
+const MOST_ELEMENTS: usize = 1 << 26;
+
+/// What double precision has values off, of their bounds in f32: 2⁻⁵³ for 2⁻²⁴, with room for the bounds' own roundings.
+const OF_DOUBLES: f64 = 1.0 / (1u64 << 28) as f64;
+
+/// Judges every output and every gradient.
+pub(super) fn check(
+    (name, argument): (&str, &str),
+    run: &TrapezoidalRun,
+    options: &Options,
+    advance: &(dyn Fn() + Sync),
+) -> Result<Checked, Reason> {
+    let problem = &run.problem;
+    fits(problem)?;
+    let stages = options.stages.unwrap_or(run.stages);
+    let place = |suffix: &str, label: &str| {
+        let dot = if label.is_empty() { "" } else { "." };
+        Place {
+            id: format!("{name}/{}{dot}{label}{suffix}", Textbook::ExpTrapezoidal),
+            regime: name.to_owned(),
+            inputs: of_inputs(problem),
+            backend: BACKEND.to_owned(),
+            rerun: rerun(argument, options),
+        }
+    };
+    let described = described(problem);
+    let case = |place: Place, known: Result<Named<TensorResult, ComputedName>, String>| match known {
+        Ok(tensors) => {
+            let case = scan::case(Textbook::ExpTrapezoidal, described, place, tensors);
+            let search = (case.verdict == Verdict::Fail).then_some(Search::NoModels);
+            CaseResult { search, ..case }
+        }
+        Err(reason) => {
+            scan::without_output(Textbook::ExpTrapezoidal, described, place, Verdict::Unmeasured, reason)
+        }
+    };
+    let units = units(problem, name, options);
+    let mut why = format!(
+        "recorded run of Mamba-3's rule, {}, {} heads of {}",
+        described.shape, problem.sizes.h, problem.sizes.p
+    );
+    let all = problem.units().len();
+    let mut cases: Vec<CaseResult> = Vec::new();
+    let in_f32 = stages.log_space.map_or(Stages::NONE, |log_space| Stages::NONE.in_log_space(log_space));
+    let unjudged = (stages != in_f32).then(|| {
+        format!("runs of Mamba-3's rule are judged in f32, or with scan=log-space, and {stages} is stated")
+    });
+    let mut certified = 0;
+    if !run.outputs.is_empty() {
+        let known =
+            unjudged.clone().map_or_else(|| known_outputs(problem, &units, stages, &mut certified), Err);
+        for (label, got) in &run.outputs {
+            let tensors = known.as_ref().map_err(Clone::clone).map(|known| {
+                let of = |(name, got, wanted): (Output, &Values, &Wanted)| {
+                    let shape = (name.computed(), name.axes(), problem.sizes);
+                    (name.computed(), judge::judge(shape, got, wanted, name == Output::LastAngle))
+                };
+                got.zip(known).map(of).collect()
+            });
+            cases.push(case(place("", label), tensors));
+            (0..all).for_each(|_| advance());
+        }
+        why.push_str(&match units.len() {
+            judged if judged == all => {
+                format!("; every element of its {all} heads judged, {certified} of them certified")
+            }
+            judged => format!("; sampled: {judged} of {all} heads judged, drawn by seed {}", options.seed),
+        });
+    }
+    if !run.passes.is_empty() {
+        let mut is_certified = false;
+        let known = unjudged.map_or_else(|| known_gradients(run, stages, &mut is_certified), Err);
+        for (label, got) in &run.passes {
+            let tensors = known.as_ref().map_err(Clone::clone).map(|known| {
+                let of = |(name, got, wanted): (Input, &Values, &Wanted)| {
+                    (
+                        name.gradient(),
+                        judge::judge((name.gradient(), name.axes(), problem.sizes), got, wanted, false),
+                    )
+                };
+                got.zip(known).map(of).collect()
+            });
+            cases.push(case(place(BACKWARD, label), tensors));
+            (0..all).for_each(|_| advance());
+        }
+        let by = if is_certified { "by a certified truth" } else { "by values of f64" };
+        why.push_str(&format!("; every element of its gradients judged, {by}"));
+    }
+    if stages != Stages::NONE {
+        why.push_str(&format!("; its arithmetic is stated: {stages}"));
+    }
+    if problem.padding() > 0 {
+        why.push_str("; padding is not judged");
+    }
+    let notes: Vec<&str> = run.provenance.keys().map(String::as_str).collect();
+    if !notes.is_empty() {
+        why.push_str(&format!("; metadata not used: {}", crate::tensor_file::shown(&notes.join(", "))));
+    }
+    Ok(Checked {
+        note: RegimeNote { name: name.to_owned(), why, ordinary: true },
+        sampled: units.len() < all,
+        undiagnosed: options.diagnosis == Budget::Off,
+        device: super::device(&run.provenance),
+        cases,
+        pairwise: Vec::new(),
+    })
+}
+
+fn rerun(argument: &str, options: &Options) -> String {
+    let channels = options.channels.map_or(String::new(), |count| format!(" --channels {count}"));
+    let stages = options.stages.map_or(String::new(), |stages| format!(" --arithmetic '{stages}'"));
+    format!("holdfast check {argument}{channels}{stages} --seed {}", options.seed)
+}
+
+fn described(problem: &Trapezoidal) -> Described {
+    let Sizes { b, l, h, p, g, n, .. } = problem.sizes;
+    Described {
+        shape: Shape { batch: b, dim: h * p, dstate: n, seqlen: l, groups: g },
+        weights: Weights::Real,
+        input: problem.inputs[Input::U].stored,
+        b: Operand::Variable,
+        c: Operand::Variable,
+    }
+}
+
+/// The heads to judge: all, or as many as have so many channels, drawn by the seed.
+fn units(problem: &Trapezoidal, name: &str, options: &Options) -> Vec<Unit> {
+    let all = problem.units();
+    let count = options.channels.map_or(all.len(), |channels| channels.div_ceil(problem.sizes.p));
+    if count >= all.len() {
+        return all;
+    }
+    let chosen = Draw::new(options.seed, &format!("check/{name}")).choose(count, all.len());
+    chosen.into_iter().map(|at| all[at]).collect()
+}
+
+/// What these heads return, and may be off; how many have a certified truth.
+fn known_outputs(
+    problem: &Trapezoidal,
+    units: &[Unit],
+    stages: Stages,
+    certified: &mut usize,
+) -> Result<Named<Wanted, Output>, String> {
+    let bounds: Vec<Named<Vec<Bounded>, Output>> =
+        trapezoidal::outputs(problem, units, (Writing::AsSpecified, stages.log_space));
+    let each = (problem.steps() / problem.units().len()).max(1);
+    let count = (CERTIFIED / each).max(1).min(units.len());
+    let (truths, _) = truth::outputs(problem, &units[..count]).map_err(|error| error.to_string())?;
+    *certified = count;
+    let blank = |name: Output| vec![None; problem.sizes.shape(name.axes()).iter().product()];
+    let mut whole: Named<Wanted, Output> = Output::ALL.into_iter().map(|name| (name, blank(name))).collect();
+    for (i, (&unit, bounds)) in units.iter().zip(&bounds).enumerate() {
+        for (name, bounds) in bounds.iter() {
+            let truth = truths.get(i).map(|truth| &truth[name][..]);
+            let wanted = wanted(bounds, truth);
+            problem
+                .places(name.axes(), unit)
+                .into_iter()
+                .zip(wanted)
+                .for_each(|(at, wanted)| whole[name][at] = wanted);
+        }
+    }
+    Ok(whole)
+}
+
+/// Gradients, and what they may be off.
+fn known_gradients(
+    TrapezoidalRun { problem, given, .. }: &TrapezoidalRun,
+    stages: Stages,
+    certified: &mut bool,
+) -> Result<Named<Wanted, Input>, String> {
+    let bounds: Named<Vec<Bounded>, Input> =
+        trapezoidal::gradients(problem, given, (Writing::AsSpecified, stages.log_space));
+    *certified = problem.steps() <= CERTIFIED_BACKWARD;
+    let truth = match *certified {
+        true => Some(truth::gradients(problem, given).map_err(|error| error.to_string())?.0),
+        false => None,
+    };
+    let judged = |name: Input| -> Vec<bool> {
+        let mut is_judged = vec![false; problem.inputs[name].values.len()];
+        for unit in problem.units() {
+            problem.places(name.axes(), unit).into_iter().for_each(|at| is_judged[at] = true);
+        }
+        is_judged
+    };
+    Ok(bounds.map(|name, bounds| {
+        let wanted = wanted(bounds, truth.as_ref().map(|truth| &truth[name][..]));
+        wanted.into_iter().zip(judged(name)).map(|(wanted, is_judged)| wanted.filter(|_| is_judged)).collect()
+    }))
+}
+
+fn wanted(bounds: &[Bounded], truth: Option<&[f64]>) -> Wanted {
+    let one = |(i, bounded): (usize, &Bounded)| match truth {
+        Some(truth) => Some((truth[i], bounded.error)),
+        None => Some((bounded.value, bounded.error * (1.0 + OF_DOUBLES))),
+    };
+    bounds.iter().enumerate().map(one).collect()
+}
+
+fn fits(problem: &Trapezoidal) -> Result<(), TooLarge> {
+    let elements: usize = problem.inputs.values().map(|tensor| tensor.values.len()).sum();
+    match elements <= MOST_ELEMENTS {
+        true => Ok(()),
+        false => Err(TooLarge::Elements { elements, most: MOST_ELEMENTS }),
+    }
+}

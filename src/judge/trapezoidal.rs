@@ -1,0 +1,189 @@
+//! Bounds and verdicts for Mamba-3's rule (spec.md §7): the program in [`crate::trapezoidal`] over numbers that carry what f32 may have
+//! them off.
+//!
+//! A number is v = Σ tᵢ, a sum of products, with s ≥ Σ|tᵢ| and the bound e of its error. A sum adds s and e, and rounds by u(s + e); a
+//! product has s = s₁s₂, e = e₁s₂ + s₁e₂ + e₁e₂, and rounds by u(s₁ + e₁)(s₂ + e₂). Because each operation rounds by u of all of its
+//! terms, whatever they cancel to, the bound holds for every order of the additions in which no term passes more of them, and for
+//! products that are distributed: states that are carried, or C Bᵀ times decays. Functions have the errors that their libraries
+//! document ([`crate::promise::allowance`]), and carry those of their arguments by their slopes.
+//!
+//! Everything is the worst case, and is so a wider bound over long memories than that of other scans ([`super::budget`]): all states of
+//! a head have one Ā, whose roundings count as repeats there, too, so that little would be gained.
+
+use std::f64::consts::PI;
+
+use super::scan::{UNBOUNDED, beyond};
+use super::ulp::Format;
+use super::verdict::{Element, Tally, worst};
+use super::where_it_fails::Places;
+use crate::problem::trapezoidal::{Sizes, Values, noun};
+use crate::promise::allowance::{
+    EXPONENTIAL, HALF_SUBNORMAL, LIBRARY_TANH, LIBRARY_TURN, SIGMOID, SOFTPLUS, U,
+};
+use crate::results::{TensorResult, Verdict};
+use crate::tensor::ComputedName;
+use crate::trapezoidal::Number;
+
+/// A number with what an f32 program may have it off.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounded {
+    pub value: f64,
+    /// Its terms' sizes together.
+    terms: f64,
+    pub error: f64,
+}
+
+impl Bounded {
+    /// A function's value, with its library's relative error, at an argument that is off by so much; `slope` bounds its derivative there.
+    fn of_function(value: f64, (slope, argument): (f64, f64), library: f64) -> Bounded {
+        let carried = if argument == 0.0 { 0.0 } else { slope * argument };
+        let error = carried + library * (value.abs() + carried) + 2.0 * HALF_SUBNORMAL;
+        Bounded { value, terms: value.abs(), error }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.terms == 0.0 && self.error == 0.0
+    }
+}
+
+impl Number for Bounded {
+    fn exact(value: f32) -> Self {
+        let value = f64::from(value);
+        Bounded { value, terms: value.abs(), error: 0.0 }
+    }
+
+    fn pi() -> Self {
+        Bounded { value: PI, terms: PI, error: U * PI }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        if self.is_zero() || other.is_zero() {
+            return if self.is_zero() { *other } else { *self };
+        }
+        let (terms, error) = (self.terms + other.terms, self.error + other.error);
+        Bounded { value: self.value + other.value, terms, error: error + U * (terms + error) }
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        self.plus(&Bounded { value: -other.value, ..*other })
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        if self.is_zero() || other.is_zero() {
+            return Bounded { value: 0.0, terms: 0.0, error: 0.0 };
+        }
+        let terms = self.terms * other.terms;
+        let carried = self.error * other.terms + self.terms * other.error + self.error * other.error;
+        let error = carried + U * (terms + carried) + HALF_SUBNORMAL;
+        Bounded { value: self.value * other.value, terms, error }
+    }
+
+    fn exp(&self) -> Self {
+        let value = self.value.exp();
+        // (e^{x + ε} − e^x)/ε
+        let slope = if self.error == 0.0 { value } else { value * self.error.exp_m1() / self.error };
+        Bounded::of_function(value, (slope, self.error), EXPONENTIAL)
+    }
+
+    fn sigmoid(&self) -> Self {
+        let value = 1.0 / (1.0 + (-self.value).exp());
+        let slope = (value * (1.0 - value) * self.error.exp()).min(0.25);
+        Bounded::of_function(value, (slope, self.error), SIGMOID)
+    }
+
+    fn tanh(&self) -> Self {
+        let value = self.value.tanh();
+        let slope = ((1.0 - value * value) * (2.0 * self.error).exp()).min(1.0);
+        Bounded::of_function(value, (slope, self.error), LIBRARY_TANH)
+    }
+
+    fn softplus(&self) -> Self {
+        let value = self.value.max(0.0) + (-self.value.abs()).exp().ln_1p();
+        let slope = (1.0 / (1.0 + (-self.value).exp()) * self.error.exp()).min(1.0);
+        Bounded::of_function(value, (slope, self.error), SOFTPLUS)
+    }
+
+    fn cos_sin(&self) -> [Self; 2] {
+        let (sin, cos) = self.value.sin_cos();
+        [cos, sin].map(|value| Bounded::of_function(value, (1.0, self.error), LIBRARY_TURN))
+    }
+
+    fn off_by(mut self, relative: f64) -> Self {
+        if relative > 0.0 && self.terms > 0.0 {
+            self.error += relative * (self.terms + self.error);
+        }
+        self
+    }
+
+    fn within(self, size: f64) -> Self {
+        Bounded { terms: self.terms.min(size), ..self }
+    }
+
+    fn about(&self) -> f64 {
+        self.value
+    }
+}
+
+/// What a tensor has to be: a value and its bound where something is to be judged.
+pub type Wanted = Vec<Option<(f64, f64)>>;
+
+/// The verdict on a tensor of these axes. Angles count modulo 2π.
+pub fn judge(
+    (name, axes, sizes): (ComputedName, &'static str, Sizes),
+    got: &Values,
+    wanted: &Wanted,
+    is_angle: bool,
+) -> TensorResult {
+    let format = Format::for_input(got.stored);
+    let shape = sizes.shape(axes);
+    let index = |mut at: usize| {
+        let mut index: Vec<usize> = shape.iter().rev().map(|size| (at % size, at /= size).0).collect();
+        index.reverse();
+        index
+    };
+    let nouns = axes.chars().map(|letter| (noun(letter, sizes), sizes.of(letter)));
+    let (mut tally, mut judged) = (Tally::default(), Vec::new());
+    let mut places = Places::of_axes(nouns.clone());
+    for (at, (&got, wanted)) in got.values.iter().zip(wanted).enumerate() {
+        let Some((want, bound)) = *wanted else { continue };
+        let got = f64::from(got);
+        let turns = if is_angle && got.is_finite() { ((got - want) / (2.0 * PI)).round() } else { 0.0 };
+        let want = want + 2.0 * PI * turns;
+        let bound = if bound.is_nan() { f64::INFINITY } else { bound };
+        let store = store_error(format, want.abs() + bound);
+        let element = Element { got, want, bound: bound + store, store };
+        judged.push(at);
+        tally.add(element, format);
+        places.add(element, format, || index(at));
+    }
+    let (verdict, reason) = match () {
+        () if tally.fails() => (Verdict::Fail, String::new()),
+        () if tally.unbounded.is_some() || judged.is_empty() => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
+        () => (Verdict::Pass, String::new()),
+    };
+    let ratio = tally.worst.map_or(0.0, |(_, _, distance)| distance.ratio);
+    let shown = |(position, element, distance): (usize, _, _)| {
+        let index = index(judged[position]);
+        let words = nouns.clone().zip(&index).map(|((noun, _), at)| format!("{noun} {at}"));
+        let place = words.collect::<Vec<_>>().join(", ");
+        crate::results::Worst { place, ..worst(name.name(), index, element, distance, Vec::new()) }
+    };
+    TensorResult {
+        verdict,
+        reason,
+        beyond: beyond(verdict, ratio),
+        worst_case_ratio: ratio,
+        judged: tally.judged,
+        quick: 0,
+        worst: tally.worst.map(shown),
+        max_ulp: tally.max_ulp,
+        rel_l2: tally.rel_l2(),
+        wrong: if verdict == Verdict::Fail { places.wrong() } else { Vec::new() },
+        diagnosis: Vec::new(),
+    }
+}
+
+/// What rounding on store costs, where that is a rounding of its own.
+fn store_error(format: Format, size: f64) -> f64 {
+    if format == Format::F32 || !size.is_finite() { 0.0 } else { format.rounding_error(size) }
+}

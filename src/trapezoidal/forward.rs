@@ -1,0 +1,236 @@
+//! The scan.
+
+use super::{Head, Number, Outputs};
+use crate::problem::stages::LogSpace;
+use crate::problem::trapezoidal::{Input, Output, Sizes};
+use crate::promise::allowance::{U, scan_joins};
+
+/// In which way the state is written. Both are the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// x_l = α_l x_{l−1} + β_l w_{l−1} + γ_l w_l
+    AsSpecified,
+    /// s_l = α_l s_{l−1} + (γ_l + σ_{l+1}) w_l with σ_l = (1 − λ_l)Δ_l, and x_l = s_l − σ_{l+1} w_l.
+    Shifted,
+}
+
+/// What the channels of a head share, at each position.
+pub struct Prepared<N> {
+    /// The argument of softplus.
+    pub raw: Vec<N>,
+    /// Δ
+    pub delta: Vec<N>,
+    /// α = e^{ΔA}
+    pub decay: Vec<N>,
+    /// λ
+    pub lambda: Vec<N>,
+    /// 1 − λ
+    pub rest: Vec<N>,
+    /// σ = (1 − λ)Δ
+    pub held: Vec<N>,
+    /// β = σα
+    pub before: Vec<N>,
+    /// γ = λΔ
+    pub now: Vec<N>,
+    /// tanh of angles, (l, k)
+    pub tanh: Vec<N>,
+    /// (cos θ, sin θ), (l, k)
+    pub turns: Vec<[N; 2]>,
+    /// θ after the last position, (k)
+    pub last_angle: Vec<N>,
+    /// B and C with their biases, turned: (l, n)
+    pub b: Vec<N>,
+    pub c: Vec<N>,
+    /// w_{−1} is this times u_{−1}: (n)
+    pub b_before: Option<Vec<N>>,
+    /// What a scan in log space may be off where states are read, or their cotangents, of all terms: by the sum at the end of the block.
+    pub of_reads: Vec<f64>,
+}
+
+impl<N: Number> Prepared<N> {
+    pub fn new(head: &Head, log_space: Option<LogSpace>) -> Self {
+        let Sizes { l: len, n: states, k: angles, .. } = head.sizes;
+        let mut all = Prepared {
+            raw: Vec::with_capacity(len),
+            delta: Vec::with_capacity(len),
+            decay: Vec::with_capacity(len),
+            lambda: Vec::with_capacity(len),
+            rest: Vec::with_capacity(len),
+            held: Vec::with_capacity(len),
+            before: Vec::with_capacity(len),
+            now: Vec::with_capacity(len),
+            tanh: Vec::with_capacity(len * angles),
+            turns: Vec::with_capacity(len * angles),
+            last_angle: (0..angles).map(|k| head.or_zero(Input::InitialAngle, k)).collect(),
+            b: Vec::with_capacity(len * states),
+            c: Vec::with_capacity(len * states),
+            b_before: head.inputs.get(Input::InitialB).map(|b| b.iter().map(|&b| N::exact(b)).collect()),
+            of_reads: vec![0.0; len],
+        };
+        let from_start = |theta: &N| [theta.about().min(0.0), theta.about().max(0.0)];
+        let mut ranges: Vec<[f64; 2]> = all.last_angle.iter().map(from_start).collect();
+        // The running sum of |ΔA| in its block.
+        let mut sum = 0.0;
+        for l in 0..len {
+            let given: N = head.or_zero(Input::Delta, l);
+            let raw = match head.number(Input::DeltaBias, 0) {
+                Some(bias) => given.plus(&bias),
+                None => given,
+            };
+            let delta = if head.delta_softplus { raw.softplus() } else { raw.clone() };
+            let rate = match head.number::<N>(Input::Adt, l) {
+                Some(rate) => rate,
+                None => delta.times(&head.or_zero(Input::A, 0)),
+            };
+            let mut decay = rate.exp();
+            if let Some(LogSpace { block }) = log_space {
+                if block.is_some_and(|block| l % block == 0) {
+                    sum = 0.0;
+                }
+                sum += rate.about().abs();
+                // ([`crate::judge::budget`] has it: "In log space".)
+                let off = U * sum;
+                decay = decay.off_by(if off < 1.0 { off / (1.0 - off) } else { f64::INFINITY });
+                all.of_reads[l] = (2.0 * scan_joins(len) + 2.0) * U * sum;
+            }
+            let lambda = match head.number::<N>(Input::Trap, l) {
+                Some(trap) => trap.sigmoid(),
+                None => head.or_zero(Input::Lambda, l),
+            };
+            let rest = N::one().minus(&lambda);
+            let held = rest.times(&delta);
+            all.before.push(held.times(&decay));
+            all.now.push(lambda.times(&delta));
+            all.turn(head, l, &delta, &mut ranges);
+            for (values, input, bias) in
+                [(&mut all.b, Input::B, Input::BBias), (&mut all.c, Input::C, Input::CBias)]
+            {
+                let turns = &all.turns[l * angles..];
+                let number = |n| {
+                    let given: N = head.or_zero(input, l * states + n);
+                    head.number(bias, n).map_or(given.clone(), |bias| given.plus(&bias))
+                };
+                for n in 0..states {
+                    let Some([cos, sin]) = turns.get(n / 2).filter(|_| n / 2 < angles) else {
+                        values.push(number(n));
+                        continue;
+                    };
+                    let [even, odd] = [number(n & !1), number(n | 1)];
+                    values.push(match n % 2 {
+                        0 => even.times(cos).minus(&odd.times(sin)),
+                        _ => even.times(sin).plus(&odd.times(cos)),
+                    });
+                }
+            }
+            all.raw.push(raw);
+            all.delta.push(delta);
+            all.decay.push(decay);
+            all.lambda.push(lambda);
+            all.rest.push(rest);
+            all.held.push(held);
+        }
+        let block = log_space.and_then(|LogSpace { block }| block).map_or(len, std::num::NonZeroUsize::get);
+        all.of_reads.chunks_mut(block).for_each(|block| block.fill(block.last().copied().unwrap_or(0.0)));
+        all
+    }
+
+    /// θ_l = θ_{l−1} + π tanh(angles_l) Δ_l. Whatever positions a partial sum is over, it is not larger than the range that θ has had.
+    fn turn(&mut self, head: &Head, l: usize, delta: &N, ranges: &mut [[f64; 2]]) {
+        for (k, [least, most]) in ranges.iter_mut().enumerate() {
+            let tanh = head.or_zero::<N>(Input::Angles, l * head.sizes.k + k).tanh();
+            let theta = self.last_angle[k].plus(&tanh.times(&N::pi()).times(delta));
+            (*least, *most) = (least.min(theta.about()), most.max(theta.about()));
+            let theta = theta.within(*most - *least);
+            self.turns.push(theta.cos_sin());
+            self.tanh.push(tanh);
+            self.last_angle[k] = theta;
+        }
+    }
+
+    /// w_{l}, of a channel: 0 before the start where nothing is given there.
+    pub fn input(&self, head: &Head, (l, p, n): (Option<usize>, usize, usize)) -> Option<N> {
+        let Sizes { p: channels, n: states, .. } = head.sizes;
+        match l {
+            Some(l) => Some(self.b[l * states + n].times(&head.or_zero(Input::U, l * channels + p))),
+            None => Some(self.b_before.as_ref()?[n].times(&head.number(Input::InitialU, p)?)),
+        }
+    }
+
+    /// The states x_{−1}, x_0, … of a channel: (1 + l, n).
+    pub fn states(&self, head: &Head, writing: Writing, p: usize) -> Vec<N> {
+        let Sizes { l: len, n: states, .. } = head.sizes;
+        let mut all = Vec::with_capacity((len + 1) * states);
+        all.extend((0..states).map(|n| head.or_zero::<N>(Input::InitialState, p * states + n)));
+        let mut before: Vec<Option<N>> = (0..states).map(|n| self.input(head, (None, p, n))).collect();
+        // Of the shifted writing, whose last state is none of the scan's.
+        let mut carried: Vec<N> = all.clone();
+        for (carried, w) in carried.iter_mut().zip(&before).filter(|_| writing == Writing::Shifted) {
+            *carried = w.as_ref().map_or(carried.clone(), |w| carried.plus(&self.held[0].times(w)));
+        }
+        for l in 0..len {
+            for n in 0..states {
+                let Some(w) = self.input(head, (Some(l), p, n)) else { continue };
+                let decayed = self.decay[l].times(&carried[n]);
+                let state = match writing {
+                    Writing::AsSpecified => {
+                        let old = before[n]
+                            .as_ref()
+                            .map_or(decayed.clone(), |w| decayed.plus(&self.before[l].times(w)));
+                        carried[n] = old.plus(&self.now[l].times(&w));
+                        carried[n].clone()
+                    }
+                    Writing::Shifted => {
+                        let next = self.held.get(l + 1).cloned().unwrap_or_else(N::zero);
+                        carried[n] = decayed.plus(&self.now[l].plus(&next).times(&w));
+                        carried[n].minus(&next.times(&w))
+                    }
+                };
+                all.push(state);
+                before[n] = Some(w);
+            }
+        }
+        all
+    }
+
+    /// y of a channel at a position, before skip and gate.
+    pub fn read(&self, states: &[N], l: usize) -> N {
+        N::zero().plus_dot(states, &self.c[l * states.len()..]).off_by(self.of_reads[l])
+    }
+}
+
+/// What a head returns.
+pub fn forward<N: Number>(head: &Head, prepared: &Prepared<N>, writing: Writing) -> Outputs<N> {
+    let Sizes { l: len, p: channels, n: states, .. } = head.sizes;
+    let mut out = vec![N::zero(); len * channels];
+    let mut last_state = Vec::with_capacity(channels * states);
+    for p in 0..channels {
+        let all = prepared.states(head, writing, p);
+        for l in 0..len {
+            let y = skipped(head, (l, p), prepared.read(&all[(l + 1) * states..(l + 2) * states], l));
+            out[l * channels + p] = match head.number::<N>(Input::Z, l * channels + p) {
+                Some(z) => y.times(&z.times(&z.sigmoid())),
+                None => y,
+            };
+        }
+        let of_last = prepared.of_reads[len - 1];
+        last_state.extend(all[len * states..].iter().map(|x| x.clone().off_by(of_last)));
+    }
+    let last_b = prepared.b[(len - 1) * states..].to_vec();
+    let last_u = (0..channels).map(|p| head.or_zero(Input::U, (len - 1) * channels + p)).collect();
+    let all = [
+        (Output::Out, out),
+        (Output::LastState, last_state),
+        (Output::LastAngle, prepared.last_angle.clone()),
+        (Output::LastB, last_b),
+        (Output::LastU, last_u),
+    ];
+    all.into_iter().collect()
+}
+
+/// y + D u
+pub(super) fn skipped<N: Number>(head: &Head, (l, p): (usize, usize), y: N) -> N {
+    match head.number::<N>(Input::D, 0) {
+        Some(d) => y.plus(&d.times(&head.or_zero(Input::U, l * head.sizes.p + p))),
+        None => y,
+    }
+}

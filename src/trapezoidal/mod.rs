@@ -1,0 +1,85 @@
+//! Mamba-3's rule (spec.md §7) as a program over any numbers: with those of the truth it gives the truth, with numbers that carry the
+//! error of f32 the bounds. One head of one sequence at a time, forwards and backwards.
+
+mod backward;
+mod forward;
+mod number;
+
+pub use forward::{Prepared, Writing, forward};
+pub use number::Number;
+
+use crate::parallel;
+use crate::problem::stages::LogSpace;
+use crate::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit};
+use crate::tensor::Named;
+
+/// The inputs of one head over one sequence, each without the axes that head and sequence choose: u (l, p), delta (l), B (l, n) and so on.
+pub type Inputs = Named<Vec<f32>, Input>;
+
+/// What was computed of them, by the same axes.
+pub type Outputs<N> = Named<Vec<N>, Output>;
+
+/// Gradients by each input that there is.
+pub type Gradients<N> = Named<Vec<N>, Input>;
+
+/// Gradients of a loss by what is returned: each that is left out is 0.
+pub type Cotangents = Named<Vec<f32>, Output>;
+
+/// A head of a sequence, with its sizes.
+pub struct Head<'a> {
+    pub sizes: Sizes,
+    pub inputs: &'a Inputs,
+    pub delta_softplus: bool,
+}
+
+impl Head<'_> {
+    /// An element of an input; none where that is left out.
+    fn number<N: Number>(&self, input: Input, at: usize) -> Option<N> {
+        self.inputs.get(input).map(|values| N::exact(values[at]))
+    }
+
+    /// An element, which is 0 where its input is left out.
+    fn or_zero<N: Number>(&self, input: Input, at: usize) -> N {
+        self.number(input, at).unwrap_or_else(N::zero)
+    }
+}
+
+/// What these heads return, each by itself.
+pub fn outputs<N: Number>(
+    problem: &Trapezoidal,
+    units: &[Unit],
+    (writing, log_space): (Writing, Option<LogSpace>),
+) -> Vec<Outputs<N>> {
+    parallel::map(units, &|&unit| {
+        let inputs = problem.inputs_of(unit);
+        let head =
+            Head { sizes: problem.sizes_of(unit), inputs: &inputs, delta_softplus: problem.delta_softplus };
+        forward(&head, &Prepared::new(&head, log_space), writing)
+    })
+}
+
+/// The gradients of a whole run by each input, for a loss with these by what it returns.
+pub fn gradients<N: Number>(
+    problem: &Trapezoidal,
+    given: &Cotangents,
+    (writing, log_space): (Writing, Option<LogSpace>),
+) -> Gradients<N> {
+    let units = problem.units();
+    let parts = parallel::map(&units, &|&unit| {
+        let inputs = problem.inputs_of(unit);
+        let head =
+            Head { sizes: problem.sizes_of(unit), inputs: &inputs, delta_softplus: problem.delta_softplus };
+        let given = problem.cotangents_of(given, unit);
+        backward::gradients(&head, &Prepared::new(&head, log_space), writing, &given)
+    });
+    let mut whole: Gradients<N> = problem.inputs.map(|_, tensor| vec![N::zero(); tensor.values.len()]);
+    for (&unit, part) in units.iter().zip(&parts) {
+        for (name, values) in part.iter() {
+            let sums = &mut whole[name];
+            for (at, value) in problem.places(name.axes(), unit).into_iter().zip(values) {
+                sums[at] = sums[at].plus(value);
+            }
+        }
+    }
+    whole
+}

@@ -1,0 +1,277 @@
+//! Promise: a run of Mamba-3's rule is judged as one, forwards and backwards, by a truth that is its own derivative.
+
+use std::io::Cursor;
+
+use holdfast::check::{Options, check_recorded};
+use holdfast::judge::diagnose::Budget;
+use holdfast::problem::recorded::{RecordError, Recorded};
+use holdfast::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
+use holdfast::problem::{InputType, recorded::TrapezoidalRun};
+use holdfast::results::{CaseResult, Search, Verdict};
+use holdfast::tensor::{ComputedName, Named};
+use holdfast::tensor_file::TensorFile;
+use holdfast::truth::trapezoidal as truth;
+use rand::RngExt as _;
+use safetensors::Dtype;
+
+use crate::support::problems::generator;
+use crate::written::{File, tensor};
+
+const SIZES: Sizes = Sizes { b: 1, l: 12, h: 4, p: 2, g: 2, n: 5, k: 2, s: 2 };
+/// Where the second of two packed sequences begins.
+const BORDER: usize = 5;
+
+/// Two packed sequences with all inputs that there are.
+fn drawn() -> Trapezoidal {
+    let mut rng = generator("trapezoidal");
+    let mut inputs = Named::default();
+    for input in Input::ALL.into_iter().filter(|input| !matches!(input, Input::A | Input::Lambda)) {
+        let len = SIZES.shape(input.axes()).iter().product();
+        let of = |_| match input {
+            Input::Adt => -rng.random_range(0.05f32..0.8),
+            _ => rng.random_range(-1.0f32..1.0),
+        };
+        inputs.insert(input, Values { stored: InputType::F32, values: (0..len).map(of).collect() });
+    }
+    let sequences = vec![(0, 0..BORDER), (0, BORDER..SIZES.l)];
+    Trapezoidal { sizes: SIZES, inputs, delta_softplus: true, sequences }
+}
+
+/// A mistake of a scan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slip {
+    None,
+    LambdaOfOther,
+    BOfNow,
+    BeforeIsLost,
+    Border,
+    AnglesApart,
+    LastBUnturned,
+}
+
+/// The rule in f32, a position after the other.
+fn scanned(problem: &Trapezoidal, slip: Slip) -> Named<Vec<f32>, Output> {
+    let Sizes { l: len, h: heads, p: channels, n: states, k: angles, s, g, .. } = SIZES;
+    let of = |input: Input, at: usize| problem.inputs[input].values[at];
+    let sized = |output: Output| vec![0.0f32; SIZES.shape(output.axes()).iter().product()];
+    let mut all: Named<Vec<f32>, Output> = Output::ALL.into_iter().map(|o| (o, sized(o))).collect();
+    for h in 0..heads {
+        let mut x = vec![0.0f32; channels * states];
+        let (mut theta, mut w) = (vec![0.0f32; angles], vec![0.0f32; channels * states]);
+        for l in 0..len {
+            let sequence = usize::from(l >= BORDER);
+            let start = sequence * heads + h;
+            if l == 0 || (l == BORDER && slip != Slip::Border) {
+                theta = (0..angles).map(|k| of(Input::InitialAngle, start * angles + k)).collect();
+                for i in 0..channels * states {
+                    let (p, n) = (i / states, i % states);
+                    x[i] = of(Input::InitialState, start * channels * states + i);
+                    w[i] =
+                        of(Input::InitialB, start * states + n) * of(Input::InitialU, start * channels + p);
+                }
+                if slip == Slip::BeforeIsLost {
+                    w.fill(0.0);
+                }
+            }
+            let at = l * heads + h;
+            let raw = of(Input::Delta, at) + of(Input::DeltaBias, h);
+            let delta = raw.exp().ln_1p();
+            let decay = of(Input::Adt, at).exp();
+            let lambda = 1.0 / (1.0 + (-of(Input::Trap, at)).exp());
+            let other = if slip == Slip::LambdaOfOther { lambda } else { 1.0 - lambda };
+            for (k, theta) in theta.iter_mut().enumerate() {
+                let turn = of(Input::Angles, at * angles + k).tanh() * std::f32::consts::PI * delta;
+                *theta = if slip == Slip::AnglesApart { turn } else { *theta + turn };
+            }
+            let turned = |operand: Input, bias: Input, turns: bool| -> Vec<f32> {
+                let value =
+                    |n| of(operand, (l * g + h / (heads / g)) * states + n) + of(bias, h * states + n);
+                let one = |n: usize| match theta.get(n / 2).filter(|_| turns) {
+                    None => value(n),
+                    Some(theta) if n % 2 == 0 => value(n) * theta.cos() - value(n + 1) * theta.sin(),
+                    Some(theta) => value(n - 1) * theta.sin() + value(n) * theta.cos(),
+                };
+                (0..states).map(one).collect()
+            };
+            let b = turned(Input::B, Input::BBias, true);
+            let c = turned(Input::C, Input::CBias, true);
+            for p in 0..channels {
+                let u = of(Input::U, at * channels + p);
+                let mut y = of(Input::D, h) * u;
+                for n in 0..states {
+                    let i = p * states + n;
+                    let now = b[n] * u;
+                    let before = if slip == Slip::BOfNow { now } else { w[i] };
+                    x[i] = decay * x[i] + other * delta * decay * before + lambda * delta * now;
+                    w[i] = now;
+                    y += c[n] * x[i];
+                }
+                let z = of(Input::Z, at * channels + p);
+                all[Output::Out][at * channels + p] = y * z / (1.0 + (-z).exp());
+                all[Output::LastU][start * channels + p] = u;
+            }
+            all[Output::LastState][start * channels * states..][..channels * states].copy_from_slice(&x);
+            all[Output::LastAngle][start * angles..][..angles].copy_from_slice(&theta);
+            let last_b = turned(Input::B, Input::BBias, slip != Slip::LastBUnturned);
+            all[Output::LastB][start * states..][..states].copy_from_slice(&last_b);
+        }
+    }
+    assert_eq!(s, 2);
+    // A kernel counts angles modulo 2π.
+    all[Output::LastAngle].iter_mut().for_each(|theta| *theta = theta.rem_euclid(std::f32::consts::TAU));
+    all
+}
+
+fn file_of(problem: &Trapezoidal) -> File {
+    let mut file = File::default();
+    for (input, tensor_of) in problem.inputs.iter() {
+        file.set(input.name(), tensor(Dtype::F32, &SIZES.shape(input.axes()), &tensor_of.values));
+    }
+    let ends: Vec<u8> = [0, BORDER as i32, SIZES.l as i32].iter().flat_map(|end| end.to_le_bytes()).collect();
+    file.set("cu_seqlens", crate::written::Tensor { dtype: Dtype::I32, shape: vec![3], bytes: ends });
+    file.metadata.insert("delta_softplus".to_owned(), "true".to_owned());
+    file
+}
+
+fn read(file: &File) -> Result<Recorded<Cursor<Vec<u8>>>, RecordError> {
+    let bytes = file.bytes();
+    let len = bytes.len() as u64;
+    Recorded::new(TensorFile::new(Cursor::new(bytes), len).expect("a file"))
+}
+
+fn judged(file: &File) -> Vec<CaseResult> {
+    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+    check_recorded(None, ("run", "run"), &read(file).expect("a run"), &options, &|| {}).expect("fits").cases
+}
+
+fn with_outputs(problem: &Trapezoidal, slip: Slip) -> File {
+    let mut file = file_of(problem);
+    for (output, values) in scanned(problem, slip).iter() {
+        let shape = SIZES.shape(output.axes());
+        file.set(&format!("{output}.trapezoidal"), tensor(Dtype::F32, &shape, values));
+    }
+    file
+}
+
+#[test]
+fn a_scan_passes_and_slips_fail() {
+    let problem = drawn();
+    let right = &judged(&with_outputs(&problem, Slip::None))[0];
+    assert_eq!(right.verdict, Verdict::Pass, "{right:?}");
+    assert_eq!(right.tensors.iter().count(), Output::ALL.len());
+    let fails = |slip: Slip| -> Vec<String> {
+        let case = judged(&with_outputs(&problem, slip)).remove(0);
+        assert_eq!(case.search, Some(Search::NoModels));
+        let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
+        failing.map(|(name, _): (ComputedName, _)| name.to_string()).collect()
+    };
+    for slip in [Slip::LambdaOfOther, Slip::BOfNow, Slip::BeforeIsLost, Slip::Border, Slip::AnglesApart] {
+        assert!(fails(slip).contains(&"out".to_owned()), "{slip:?}");
+    }
+    assert_eq!(fails(Slip::LastBUnturned), ["last_B"]);
+}
+
+/// Gradients of Σ cotangent × output by one element, by differences of the certified outputs, extrapolated twice.
+fn by_differences(problem: &Trapezoidal, given: &Named<Vec<f32>, Output>, input: Input, at: usize) -> f64 {
+    let units: Vec<Unit> = problem.units();
+    let loss = |step: f32| -> f64 {
+        let mut moved = problem.clone();
+        let value = &mut moved.inputs[input].values[at];
+        *value += step;
+        let (outputs, _) = truth::outputs(&moved, &units).expect("certified");
+        let of = |(unit, of): (&Unit, &Named<Vec<f64>, Output>)| -> f64 {
+            let own = problem.cotangents_of(given, *unit);
+            own.zip(of).map(|(_, g, y)| g.iter().zip(y).map(|(g, y)| f64::from(*g) * y).sum::<f64>()).sum()
+        };
+        units.iter().zip(&outputs).map(of).sum()
+    };
+    // Steps of powers of two keep an f32 of few bits exact.
+    let slope = |k: i32| (loss(0.5f32.powi(k)) - loss(-(0.5f32.powi(k)))) / 2.0 * 2f64.powi(k);
+    let [d5, d6, d7] = [5, 6, 7].map(slope);
+    let (e5, e6) = ((4.0 * d6 - d5) / 3.0, (4.0 * d7 - d6) / 3.0);
+    (16.0 * e6 - e5) / 15.0
+}
+
+#[test]
+fn gradients_are_those_of_the_outputs() {
+    let mut problem = drawn();
+    let mut rng = generator("trapezoidal gradients");
+    for (_, tensor) in problem.inputs.iter_mut() {
+        tensor.values.iter_mut().for_each(|value| *value = (*value * 256.0).round() / 256.0);
+    }
+    let random = |len: usize, rng: &mut rand_chacha::ChaCha8Rng| -> Vec<f32> {
+        (0..len).map(|_| (rng.random_range(-1.0f32..1.0) * 64.0).round() / 64.0).collect()
+    };
+    let of_output = |output: Output| (output, random(SIZES.shape(output.axes()).iter().product(), &mut rng));
+    let given: Named<Vec<f32>, Output> = Output::ALL.map(of_output).into_iter().collect();
+    let (gradients, certificate) = truth::gradients(&problem, &given).expect("certified");
+    assert!(certificate.compared > 0);
+    let mut worst = 0.0f64;
+    for (input, values) in gradients.iter() {
+        let at = values.len() / 2;
+        let scale = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let error = (values[at] - by_differences(&problem, &given, input, at)).abs() / scale;
+        worst = worst.max(error);
+        assert!(error < 1e-8, "{input}: {error:e} of {scale:e}");
+    }
+    assert!(worst > 0.0);
+    // A pass of those passes, and one that is off by a part in 1000 does not.
+    for (factor, verdict) in [(1.0, Verdict::Pass), (1.001, Verdict::Fail)] {
+        let mut file = file_of(&problem);
+        for (output, values) in given.iter() {
+            file.set(&output.cotangent(), tensor(Dtype::F32, &SIZES.shape(output.axes()), values));
+        }
+        for (input, values) in gradients.iter() {
+            let values: Vec<f32> = values.iter().map(|value| (value * factor) as f32).collect();
+            file.set(
+                &format!("grad.{input}.trapezoidal"),
+                tensor(Dtype::F32, &SIZES.shape(input.axes()), &values),
+            );
+        }
+        let case = judged(&file).remove(0);
+        let of = |(name, tensor): (ComputedName, &holdfast::results::TensorResult)| {
+            assert_eq!(tensor.verdict, verdict, "{name} of {factor}");
+        };
+        case.tensors.iter().for_each(of);
+    }
+}
+
+#[test]
+fn what_is_no_such_run_is_refused() {
+    let problem = drawn();
+    let refused = |change: &dyn Fn(&mut File)| {
+        let mut file = with_outputs(&problem, Slip::None);
+        change(&mut file);
+        read(&file).map(|_: Recorded<_>| ()).expect_err("refused").to_string()
+    };
+    let turned = tensor(Dtype::F32, &[SIZES.b, SIZES.h, SIZES.l], &problem.inputs[Input::Trap].values);
+    let all: [(&str, &dyn Fn(&mut File)); 7] = [
+        ("`A` and `ADT` are the same", &|file| file.set("A", tensor(Dtype::F32, &[SIZES.h], &[-1.0; 4]))),
+        ("`lambda` is missing, expected u, delta, A or ADT, lambda or trap", &|file| file.remove("trap")),
+        ("transpose it to (b, l, h)", &|file| file.set("trap", turned.clone())),
+        ("`initial_u` is missing", &|file| file.remove("initial_u")),
+        ("at most half of the 5 states", &|file| {
+            file.set("angles", tensor(Dtype::F32, &[1, 12, 4, 3], &[0.0; 144]));
+        }),
+        ("its method is `trapezoidal`", &|file| file.set("dt_biass", tensor(Dtype::F32, &[4], &[0.0; 4]))),
+        ("no such statement in a run of Mamba-3's rule", &|file| {
+            file.metadata.insert("dt_limit".to_owned(), "0 1".to_owned());
+        }),
+    ];
+    for (expected, change) in all {
+        let found = refused(change);
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}
+
+#[test]
+fn arithmetic_that_no_bound_knows_is_unmeasured() {
+    let mut file = with_outputs(&drawn(), Slip::None);
+    for (stated, verdict) in [("delta=bf16", Verdict::Unmeasured), ("scan=log-space-4", Verdict::Pass)] {
+        file.metadata.insert("arithmetic".to_owned(), stated.to_owned());
+        assert_eq!(judged(&file)[0].verdict, verdict, "{stated}");
+    }
+    let Recorded::Trapezoidal(run) = read(&file).expect("a run") else { panic!("a run of another kind") };
+    let TrapezoidalRun { problem, .. } = *run;
+    assert_eq!(problem.padding(), 0);
+}
