@@ -40,6 +40,7 @@
 //! | why a bound is what it is | [`judge::budget`], [`promise::allowance`] |
 //! | why the truth is one | [`truth::dense::floor`], [`truth::certify`] |
 //! | what a gradient is | [`truth::gradient`] |
+//! | how Mamba-3's rule is judged | [`trapezoidal`], [`judge::trapezoidal`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
 //! | what a failure of gradients can look like | [`judge::faults::gradient`] |
@@ -55,6 +56,7 @@
 //! case, [`parts`] are the files of a run that is divided, [`cli`] is the command line around them.
 //! `src/python/`, a crate of its own, is the Python package.
 //! [`functions`] walks single functions over all of f32, which [`scalar_function`] names.
+//! [`trapezoidal`] is Mamba-3's rule as a program over any numbers, with which truth and judge each do their part.
 //! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
 //! writes numbers exactly, `notation` powers and sums, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.

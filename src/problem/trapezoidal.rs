@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::tensor::{ComputedName, InputType, Named};
-use crate::trapezoidal::{Cotangents, Inputs};
 
 named! {
     /// An input, by its name in a file.
@@ -158,6 +157,12 @@ pub struct Trapezoidal {
     /// Item and positions of each sequence.
     pub sequences: Vec<(usize, Range<usize>)>,
 }
+
+/// The inputs of one head over one sequence, each without the axes that head and sequence choose: u (l, p), delta (l), B (l, n) and so on.
+pub type Inputs = Named<Vec<f32>, Input>;
+
+/// Gradients of a loss by what is returned: each that is left out is 0.
+pub type Cotangents = Named<Vec<f32>, Output>;
 
 /// One head of one sequence.
 #[derive(Clone, Copy, Debug)]

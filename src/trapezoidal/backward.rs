@@ -1,8 +1,8 @@
 //! Reverse mode of the same program (spec.md §7, "Gradients"): p_l is the cotangent of x_l, q_l that of w_l.
 
 use super::forward::skipped;
-use super::{Cotangents, Gradients, Head, Number, Prepared, Writing};
-use crate::problem::trapezoidal::{Input, Output, Sizes};
+use super::{Gradients, Head, Number, Prepared, Writing};
+use crate::problem::trapezoidal::{Cotangents, Input, Output, Sizes};
 
 /// Cotangents of what the channels of a head share, summed over these.
 struct Shared<N> {

@@ -10,20 +10,14 @@ pub use number::Number;
 
 use crate::parallel;
 use crate::problem::stages::LogSpace;
-use crate::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit};
+use crate::problem::trapezoidal::{Cotangents, Input, Inputs, Output, Sizes, Trapezoidal, Unit};
 use crate::tensor::Named;
 
-/// The inputs of one head over one sequence, each without the axes that head and sequence choose: u (l, p), delta (l), B (l, n) and so on.
-pub type Inputs = Named<Vec<f32>, Input>;
-
-/// What was computed of them, by the same axes.
+/// What was computed of a head's inputs, by the same axes.
 pub type Outputs<N> = Named<Vec<N>, Output>;
 
 /// Gradients by each input that there is.
 pub type Gradients<N> = Named<Vec<N>, Input>;
-
-/// Gradients of a loss by what is returned: each that is left out is 0.
-pub type Cotangents = Named<Vec<f32>, Output>;
 
 /// A head of a sequence, with its sizes.
 pub struct Head<'a> {

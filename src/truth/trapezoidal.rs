@@ -13,9 +13,9 @@ use super::number::mag::Mag;
 use super::number::scalar::Real;
 use super::number::wide::Wide;
 use super::{Result, TruthError};
-use crate::problem::trapezoidal::{Input, Output, Trapezoidal, Unit};
+use crate::problem::trapezoidal::{Cotangents, Input, Output, Trapezoidal, Unit};
 use crate::tensor::Named;
-use crate::trapezoidal::{self, Cotangents, Number, Writing};
+use crate::trapezoidal::{self, Number, Writing};
 
 const ROUTES: (&str, &str) = ("as specified", "shifted by one position");
 

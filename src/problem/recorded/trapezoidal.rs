@@ -11,11 +11,10 @@ use super::shapes::{Axis, fits, shape_of, turned};
 use super::{RecordError, Result};
 use crate::formula::Textbook;
 use crate::problem::conventions::LAYOUT;
-use crate::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Values};
+use crate::problem::trapezoidal::{Cotangents, Input, Output, Sizes, Trapezoidal, Values};
 use crate::problem::{InputType, Order, Shape, Stages};
 use crate::tensor::Named;
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
-use crate::trapezoidal::Cotangents;
 
 /// Names of Mamba-3's own kernels.
 const TAKEN: [(&str, Input); 10] = [
