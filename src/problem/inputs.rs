@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
 use super::regime::{Recipe, STRETCH, Signal, StateMatrix, Steps};
-use super::{CoefficientProblem, InputType, Operand, Problem, Weights};
+use super::{Axes, CoefficientProblem, Conventions, InputType, Operand, Order, Problem, Shared, Weights};
 
 /// A source of inputs, keyed by a seed and a name.
 pub struct Draw(ChaCha8Rng);
@@ -75,7 +75,9 @@ pub fn draw(
     draw: &mut Draw,
 ) -> Problem {
     let shape = recipe.shape;
-    let a = state_matrix(recipe, weights, draw);
+    let headdim = recipe.headdim.unwrap_or(1);
+    let states = if recipe.headdim.is_some() { shape.dstate } else { 1 };
+    let a = of_heads(state_matrix(recipe, weights, draw), weights.width(), headdim * states);
     let (delta, delta_bias) = steps(recipe, weights, &a, draw);
     let stored = |values: Vec<f32>| values.into_iter().map(|v| input.round(v)).collect::<Vec<f32>>();
     let operand = |operand, signal, draw: &mut Draw| {
@@ -93,16 +95,16 @@ pub fn draw(
         b_operand,
         c_operand,
         u: stored(signal_values(recipe.u, shape.sequence_len(), draw)),
-        delta: stored(delta),
+        delta: of_heads(stored(delta), shape.seqlen, headdim),
         a,
         b,
         c,
-        d: recipe.skip.then(|| signal_values(Signal::Normal(1.0), shape.dim, draw)),
+        d: recipe.skip.then(|| of_heads(signal_values(Signal::Normal(1.0), shape.dim, draw), 1, headdim)),
         z: recipe.gate.then(|| stored(signal_values(Signal::Normal(2.0), shape.sequence_len(), draw))),
-        delta_bias,
+        delta_bias: delta_bias.map(|bias| of_heads(bias, 1, headdim)),
         delta_softplus: recipe.softplus,
         initial_state: None,
-        conventions: Default::default(),
+        conventions: Conventions { axes: axes(recipe.headdim), ..Conventions::default() },
         judged_channels: draw
             .choose(judged, shape.batch * shape.dim)
             .into_iter()
@@ -111,6 +113,21 @@ pub fn draw(
         held: None,
         packed: None,
     }
+}
+
+/// Rows of so many floats, of which several in a row are as the first of them.
+fn of_heads(mut values: Vec<f32>, row: usize, several: usize) -> Vec<f32> {
+    for head in values.chunks_mut(row * several) {
+        let (first, others) = head.split_at_mut(row);
+        others.chunks_mut(row).for_each(|other| other.copy_from_slice(first));
+    }
+    values
+}
+
+/// The axes of what has heads of so many channels.
+fn axes(headdim: Option<usize>) -> Axes {
+    let shared = Shared { delta: headdim, delta_bias: headdim, a: headdim, d: headdim };
+    headdim.map_or(Axes::default(), |headdim| Axes { order: Order::Blhp, headdim, shared })
 }
 
 fn signal_values(signal: Signal, len: usize, draw: &mut Draw) -> Vec<f32> {

@@ -30,6 +30,7 @@ pub mod probe;
 pub mod recorded;
 pub mod regime;
 pub mod roots;
+pub mod setting;
 pub mod shape;
 pub mod stages;
 pub mod stretch;

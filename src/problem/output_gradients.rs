@@ -53,7 +53,8 @@ impl Loss {
             }));
         }
         let stored = |value: f64| problem.input.round(value as f32);
-        let states = batch * dim * dstate * problem.weights.width();
+        let [_, last_states] = problem.states_of_each();
+        let states = batch * dim * last_states * dstate * problem.weights.width();
         OutputGradients {
             dout: dout.into_iter().map(stored).collect(),
             dlast_state: sees_state.then(|| (0..states).map(|_| draw.normal() as f32).collect()),

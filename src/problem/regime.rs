@@ -81,6 +81,8 @@ pub struct Recipe {
     /// softplus(bias) is log-uniform in this range; `None` for no bias.
     pub bias: Option<(f64, f64)>,
     pub softplus: bool,
+    /// Channels in a row of a head, which have one step, one D and one bias, and one A for all of their states; none without heads.
+    pub headdim: Option<usize>,
     /// How many channels the truth is computed for (drawn by the seed).
     pub judged_channels: usize,
 }
@@ -137,6 +139,7 @@ pub const PLAIN: Recipe = Recipe {
     gate: false,
     bias: None,
     softplus: false,
+    headdim: None,
     judged_channels: usize::MAX,
 };
 

@@ -10,7 +10,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 
-def reference(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False, wrong=None):
+def reference(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False, initial_state=None, wrong=None):
     """The scan of `zoh` in double, by its formula. `wrong`: a B̄ of the exact hold, a state that is lost in the middle, or
     outputs that are NaN."""
     batch, dim, seqlen = u.shape
@@ -30,7 +30,7 @@ def reference(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus
     B, C = full(B), full(C)
     kind = "c16" if numpy.iscomplexobj(A) else "f8"
     A = A.astype(kind)
-    state = numpy.zeros((batch, dim, dstate), kind)
+    state = numpy.zeros((batch, dim, dstate), kind) if initial_state is None else initial_state.astype(kind)
     out = numpy.zeros((batch, dim, seqlen))
     for l in range(seqlen):
         power = step[..., l, None] * A

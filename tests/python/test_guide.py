@@ -47,12 +47,14 @@ def test_every_public_name_says_what_it_is(thing):
             assert inspect.getdoc(value), f"{thing.__name__}.{member}"
 
 
-def test_the_readme_shows_what_is_said():
-    pytest.importorskip("torch", reason="unmeasured: the README's function is one of PyTorch")
-    readme = (PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
-    code, shown = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", readme, re.S)[0]
+@pytest.mark.parametrize("page", ["README.md", "src/guide/mamba2.md"])
+def test_a_page_shows_what_is_said(page):
+    if page == "README.md":
+        pytest.importorskip("torch", reason="unmeasured: the README's function is one of PyTorch")
+    text = (PAGE.parents[2] / page).read_text(encoding="utf-8")
+    code, shown = re.findall(r"```python\n([^`]*?)```(?:(?!```).)*```text\n(.*?)```", text, re.S)[0]
     with pytest.raises(AssertionError) as raised:
-        exec(compile(code, "README.md", "exec"), {})
+        exec(compile(code, page, "exec"), {})
     said = iter(str(raised.value).splitlines())
-    for line in shown.splitlines():
+    for line in shown.removeprefix("AssertionError: ").splitlines():
         assert line == "..." or line in said, line

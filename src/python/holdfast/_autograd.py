@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ._arrays import PACKED
+
 __tracebackhide__ = True
 
 #: What a function returned and its gradients, as `Problem.check` takes them.
@@ -49,7 +51,9 @@ def _by_torch(
     # Whatever the caller's own mode is: a test may run under no_grad.
     with torch.inference_mode(False), torch.enable_grad():
         leaves = {
-            name: array.clone().requires_grad_() for name, array in inputs.items() if isinstance(array, torch.Tensor)
+            name: array.clone().requires_grad_()
+            for name, array in inputs.items()
+            if isinstance(array, torch.Tensor) and name not in PACKED
         }
         # Copies, as what one layer hands to the next: a function may change its inputs.
         out, last_state = pair_of(fn(**{**inputs, **{name: leaf.clone() for name, leaf in leaves.items()}}))
@@ -95,7 +99,7 @@ def _by_jax(
     fn: Callable[..., Any], inputs: Mapping[str, Any], given: Mapping[str, Any], problem: str
 ) -> tuple[Ran, list[str]]:
     jax: Any = sys.modules["jax"]
-    arrays = {name: array for name, array in inputs.items() if isinstance(array, jax.Array)}
+    arrays = {name: array for name, array in inputs.items() if isinstance(array, jax.Array) and name not in PACKED}
     rest = {name: value for name, value in inputs.items() if name not in arrays}
     try:
         (out, last_state), pull = jax.vjp(lambda arrays: pair_of(fn(**arrays, **rest)), arrays)

@@ -33,7 +33,9 @@ def name_of(fn: Callable[..., Any]) -> str:
 def said(shapes: Any, layout: str) -> str:
     """Shapes of B or C in words."""
     named = [SHAPES[one] for one in ([shapes] if isinstance(shapes, str) else shapes)]
-    return " or ".join(one if layout == "bdl" else _turned(one) for one in named)
+    if layout == "step":
+        named = [one.replace(", seqlen", "") for one in named]
+    return " or ".join(one if layout in ("bdl", "step") else _turned(one) for one in named)
 
 
 def _turned(shape: str) -> str:
@@ -53,9 +55,9 @@ def _signature(fn: Callable[..., Any]) -> Any:
         return None
 
 
-def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
+def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any], theirs: Mapping[str, str] | None = None) -> Callable[..., Any] | None:
     """The function as one that takes these inputs by their names, whatever its own names for them are; None where it does not
-    take them all. What it needs beside them is zero where that changes nothing."""
+    take them all. What it needs beside them is zero where that changes nothing. `theirs` are names for one that names none."""
     signature = _signature(fn)
     parameters = {} if signature is None else signature.parameters
     is_open = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters.values())
@@ -63,8 +65,10 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
     by_letters = {name.lower(): name for name, one in parameters.items() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
     names: dict[str, str] = {}
     for name in (*inputs, *_NEUTRAL):
-        known = [by_letters[spelled.lower()] for spelled in spellings(name) if spelled.lower() in by_letters]
-        names[name] = known[0] if known else name
+        # That of an update is a state of the scan; elsewhere the word says what a state holds.
+        spelled = [*spellings(name), *(["state"] if name == "initial_state" else [])]
+        known = [by_letters[one.lower()] for one in spelled if one.lower() in by_letters]
+        names[name] = known[0] if known else (theirs or {}).get(name, name)
     # Of its first five, those with names that nobody knows are what stands at their places.
     taken = set(names.values())
     for name, place in zip(_FIRST, own):
@@ -78,7 +82,7 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any]) -> Callable[..., 
         return [named.pop(name) for name in in_order if name in named], named
 
     def call(**given: Any) -> Any:
-        zeros = {name: False if name == "delta_softplus" else (given["A"][:, 0] * 0).real for name in more}
+        zeros = {name: False if name == "delta_softplus" else (given["A"].reshape(len(given["A"]), -1)[:, 0] * 0).real for name in more}
         args, kwargs = placed({names[name]: value for name, value in {**given, **zeros}.items()})
         try:
             return fn(*args, **kwargs)
@@ -118,9 +122,12 @@ def lacking(fn: Callable[..., Any], inputs: Mapping[str, Any], what: str) -> Typ
     """The error for a function that does not take these inputs."""
     name = getattr(fn, "__name__", "the function")
     other = ", or choose other regimes" if what.startswith("regime") else ""
+    named = [*inputs][len(_FIRST) :] or _NEUTRAL
+    more = [f"{one}={'False' if one.endswith('softplus') else 'None'}" for one in named]
+    more[-2:] = [" and ".join(more[-2:])]
     return TypeError(
         f"{name}{_signature(fn)} does not take what {what} has, expected one that takes {', '.join(inputs)} "
-        f"(hint: give it D=None, z=None, delta_bias=None and delta_softplus=False{other})"
+        f"(hint: give it {', '.join(more)}{other})"
     )
 
 
@@ -150,7 +157,7 @@ def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: An
     shapes = [
         {"b": asked["b"] or one, "c": asked["c"] or one, "layout": layout}
         for layout in ([asked["layout"]] if asked["layout"] else ["bdl", "bld"])
-        for one in ("grouped", "variable", "constant")
+        for one in ("grouped", "variable", *(["constant"] if layout in ("bdl", "bld") else []))
     ]
     shapes = [pair for i, pair in enumerate(shapes) if pair not in shapes[:i]]
     raised: list[tuple[str, dict[str, Any], Exception]] = []
@@ -163,10 +170,7 @@ def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: An
             if found and found[0][0]["layout"] != shape["layout"]:
                 break
             problem = first(**shape, xp=framework)
-            inputs = problem.inputs
-            call = adapted(fn, inputs)
-            if call is None:
-                raise lacking(fn, inputs, f"regime `{problem.regime}`")
+            inputs, call = problem._call_of(fn)
             try:
                 out, last_state = pair_of(call(**inputs))
             except Exception as error:

@@ -21,7 +21,7 @@ from ._arrays import Host, origin, to_host
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
 from ._layout import known_layout
-from ._names import ALIASES, called, called_in, known_kind, near, path_of
+from ._names import ALIASES, OF_HEADS, called, called_in, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
 __tracebackhide__ = True
@@ -35,21 +35,20 @@ _ARGUMENTS = (
 _WORDS = ("delta_softplus", "dt_limit")
 
 _TRANSFORMERS = {"hidden_states": "u", "dt": "delta"}
-_SSD = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_softplus", "initial_states": "initial_state"}
-_OF_HEADS = {**_SSD, **_TRANSFORMERS}
-_UPDATE = {**_OF_HEADS, "state": "initial_state"}
+_EITHER = {**OF_HEADS, **_TRANSFORMERS}
+_UPDATE = {**_EITHER, "state": "initial_state"}
 
 #: Functions that are scans: the module that has them, or the package whose modules each have their own; what their arguments are
 #: called there, and their layout. Every module that has imported such a function has it under the same name.
 _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_fn", {}, "bdl"),
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_ref", {}, "bdl"),
-    ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", _SSD, "blhp"),
+    ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", OF_HEADS, "blhp"),
     ("mamba_ssm.ops.triton.selective_state_update", "selective_state_update", _UPDATE, "step"),
     ("lrnnx.ops.selective_scan", "selective_scan_fn", {}, "bdl"),
     ("lrnnx.ops.selective_scan", "selective_scan_ref", {}, "bdl"),
     ("transformers.models", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
-    ("transformers.models", "mamba2_chunk_scan", _OF_HEADS, "blhp"),
+    ("transformers.models", "mamba2_chunk_scan", _EITHER, "blhp"),
     ("transformers.models", "mamba_selective_state_update", _UPDATE, "step"),
     ("transformers.models", "mamba2_selective_state_update", _UPDATE, "step"),
 )

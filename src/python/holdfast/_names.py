@@ -30,6 +30,9 @@ ALIASES = {
     "y": "out",
 }
 
+#: What Mamba-2's scans call the arguments that have other names here.
+OF_HEADS = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_softplus", "initial_states": "initial_state"}
+
 #: Types by what they are called elsewhere.
 _TYPES = {
     **dict.fromkeys(("float32", "float", "single", "fp32"), "f32"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,9 +12,11 @@ from . import _holdfast
 from ._arrays import convert, framework_of, input_type
 from ._autograd import Ran, differentiated, pair_of
 from ._calls import SHAPES, adapted, lacking, name_of, said, what_it_takes
-from ._names import called, diagnosis_of, known_kind, many, meant
+from ._layout import known_layout
+from ._names import called, diagnosis_of, known_kind, many
 from ._recorded import computed_of, judge, known_method, known_seed, metadata_of, of_kernels, origin_of
 from ._report import Report
+from ._setting import Setting, setting_of
 
 __tracebackhide__ = True
 
@@ -27,14 +30,19 @@ def regimes() -> dict[str, str]:
     return {name: why for name, why, _ in _holdfast.regimes()}
 
 
+_GOES_ON = "the state goes on from one packed sequence to the next: out is that of one long sequence"
+
+
 class Problem:
     """One problem of a regime.
 
-    id: "regime/weights/input/b-SHAPE/c-SHAPE", and "/LOSS" with gradients
+    id: "regime/weights/input/b-SHAPE/c-SHAPE", and "/heads-of-8", "/packed-seq_idx", "/decode-1" and "/LOSS" of what has these
     why: why the regime is hard
     loss: with gradients, which kind of loss there is: "random", "one-hot", "sum", "last" or "cancelling"; else None
     inputs: the arguments of a scan by their names: u, delta, A, B, C, and D, z, delta_bias and delta_softplus where the regime
-        has them; arrays of the framework and in the layout that were asked for, complex ones as complex64
+        has them; initial_state of decode problems, and seq_idx or cu_seqlens of packed ones; arrays of the framework and in the
+        layout that were asked for, complex ones as complex64. In layout="blhp" they are called x, dt, dt_bias, dt_softplus and
+        initial_states, in layout="step" the same, but for state
     """
 
     def __init__(
@@ -46,14 +54,15 @@ class Problem:
         seed: int,
         loss: str | None,
         shapes: tuple[str, str],
-        layout: str,
+        setting: Setting,
         diagnosis: float | str,
     ) -> None:
         regime, weights, kind, *_ = drawn.id.split("/")
-        self.id = "/".join([regime, weights, kind, f"b-{shapes[0]}", f"c-{shapes[1]}", *([loss] if loss else [])])
+        parts = [regime, weights, kind, f"b-{shapes[0]}", f"c-{shapes[1]}", *setting.parts()]
+        self.id = "/".join([*parts, *([loss] if loss else [])])
         self.regime, self.why, self.method, self.loss = drawn.regime, drawn.why, method, loss
         self._drawn, self._framework, self._device, self._seed = drawn, framework, device, seed
-        self._shapes, self._layout, self._diagnosis = dict(zip("BC", shapes)), layout, diagnosis
+        self._shapes, self._setting, self._diagnosis = dict(zip("BC", shapes)), setting, diagnosis
         #: What repeats it, where that is no call of `assert_correct`; and of such a call the function's name.
         self._rerun: str | None = None
         self._function = "fn"
@@ -61,29 +70,48 @@ class Problem:
     @property
     def inputs(self) -> dict[str, Any]:
         """The arguments of a scan, drawn anew for each reader."""
+        names = self._setting.names
+        return {names.get(name, name): value for name, value in self._arguments().items()}
+
+    def _arguments(self) -> dict[str, Any]:
+        """The same by the names of `check`."""
+        import numpy
+
         drawn, named = self._drawn, {}
+        groups = 1 if self._setting.layout in ("bdl", "step") else 2
         is_variable: dict[str, bool] = dict(zip(("B", "C"), drawn.variable))
         for name, values, shape in drawn.inputs():
             is_input = name in ("u", "delta", "z") or is_variable.get(name, False)
-            if self._shapes.get(name) == "variable" and shape[1] == 1:
-                del shape[1]
+            if self._shapes.get(name) == "variable" and shape[groups] == 1:
+                del shape[groups]
             named[name] = self._array(name, values, shape, is_input)
         if drawn.delta_softplus:
             named["delta_softplus"] = True
+        starts = drawn.starts() if self._setting.packed else []
+        for name in self._setting.tells:
+            of_items = starts if name == "cu_seqlens" else [numpy.repeat(range(len(one) - 1), numpy.diff(one)) for one in starts]
+            whole = numpy.asarray(of_items[0] if name == "cu_seqlens" else of_items, "i4")
+            named[name] = convert(whole, whole.shape, "i32", self._framework, self._device)
         return named
 
-    def _array(self, name: str, values: Any, shape: Sequence[int], is_input: bool) -> Any:
-        import numpy
+    def _call_of(self, fn: Callable[..., Any]) -> tuple[dict[str, Any], Callable[..., Any]]:
+        """The inputs by the names of `check`, and the function as one that takes them. Raises TypeError where it does not."""
+        inputs = self._arguments()
+        call = adapted(fn, inputs, self._setting.names)
+        if call is None:
+            raise lacking(fn, self.inputs, f"regime `{self.regime}`")
+        return inputs, call
 
-        drawn = self._drawn
-        kind = drawn.input if is_input else "f32"
+    def _is_taken_by(self, fn: Callable[..., Any]) -> bool:
+        return adapted(fn, self._arguments(), self._setting.names) is not None
+
+    def _array(self, name: str, values: Any, shape: Sequence[int], is_input: bool) -> Any:
+        drawn, setting = self._drawn, self._setting
+        kind = drawn.input if is_input else setting.state_type if name == "initial_state" else "f32"
         if drawn.weights == "complex" and name in ("A", "B", "C", "initial_state", "dlast_state"):
             kind = "complex"
-        if is_input and self._layout == "bld":
-            # Complex ones end in re and im.
-            values = numpy.moveaxis(values.reshape(shape), -2 if kind == "complex" else -1, 1)
-            shape = values.shape
-        return convert(values, shape, kind, self._framework, self._device)
+        array = convert(values, shape, kind, self._framework, self._device)
+        return array[..., 0] if is_input and setting.layout == "step" else array
 
     def _given(self) -> dict[str, Any]:
         """What a backward pass starts from; nothing without gradients."""
@@ -114,12 +142,15 @@ class Problem:
     def _ran(self, fn: Callable[..., Any]) -> tuple[Ran, list[str]]:
         """The same, and which inputs autograd found no way to."""
         known_kind("fn", fn, callable(fn), "a function", "check judges what it returned")
-        inputs = self.inputs
-        call = adapted(fn, inputs)
-        if call is None:
-            raise lacking(fn, inputs, f"regime `{self.regime}`")
+        inputs, call = self._call_of(fn)
         if self.loss is not None:
-            return differentiated(call, inputs, self._given(), self._framework, self.id)
+            ran, unused = differentiated(call, inputs, self._given(), self._framework, self.id)
+            if "grads" not in ran and self.judge(**ran, diagnosis="off").passed:
+                found, wanted = ran["last_state"].shape, self.dlast_state.shape
+                raise ValueError(
+                    f"{self.id}: the last state has shape {tuple(found)}, expected {tuple(wanted)} (hint: a loss sees that of each sequence)"
+                )
+            return ran, unused
         out, last_state = pair_of(call(**inputs))
         return {"out": out, "last_state": last_state}, []
 
@@ -136,7 +167,8 @@ class Problem:
         """
         report = self.judge(out, last_state, dlast_state=dlast_state, grads=grads)
         if not report.passed:
-            raise _failed(f"{report.headline()}\n\n{self.id}: {self.why}\n\n{report}", report)
+            headline = _GOES_ON if self._goes_on(out, report) else report.headline()
+            raise _failed(f"{headline}\n\n{self.id}: {self.why}\n\n{report}", report)
         return report
 
     def judge(
@@ -162,13 +194,13 @@ class Problem:
                     "(hint: holdfast.problems(…, gradients=True))"
                 )
             computed["dout"] = self.dout
-        inputs = self.inputs
-        metadata = metadata_of(bool(inputs.pop("delta_softplus", False)), {})
+        inputs = self._arguments()
+        metadata = metadata_of(bool(inputs.pop("delta_softplus", False)), self._setting.stated)
         return judge(
             inputs,
             computed_of(computed),
             {**metadata, **origin_of(computed)},
-            layout=self._layout,
+            layout=self._setting.layout,
             name=self.id,
             rerun=self._rerun or self._call(),
             diagnosis=self._diagnosis if diagnosis is None else diagnosis,
@@ -182,12 +214,20 @@ class Problem:
         words += [f'weights="{drawn.weights}"'] if drawn.weights != "real" else []
         words += [f'inputs="{drawn.input}"'] if drawn.input != "f32" else []
         words += [f'{name.lower()}="{shape}"' for name, shape in self._shapes.items()]
-        words += [f'layout="{self._layout}"'] if self._layout != "bdl" else []
+        words += self._setting.words()
         words += [f"xp={self._framework.replace('jax', 'jax.numpy')}"] if self._framework != "numpy" else []
         words += [f'device="{self._device}"'] if self._device is not None else []
         words += [f'gradients="{self.loss}"'] if self.loss else []
         words += [f"seed={self._seed}"] if self._seed != 1 else []
         return ", ".join(words) + ")"
+
+    def _goes_on(self, out: Any, report: Report) -> bool:
+        """Whether an output that fails is right for items that are one sequence each, where sequences are packed."""
+        if self._setting.packed is None or not any(name.startswith("out") for name in report.failing_tensors()):
+            return False
+        other = copy.copy(self)
+        other._setting = self._setting._replace(packed=None)
+        return Problem.judge(other, out, diagnosis="off").passed
 
     def unjudged(self, verdict: str, reason: str) -> Report:
         """A report of no element: "fail" or "unmeasured", and why."""
@@ -196,7 +236,7 @@ class Problem:
         import numpy
 
         # That of an output which nobody looks at has the rest of what a case says.
-        shape = self.inputs["u"].shape
+        shape = self._arguments()["u"].shape
         blank = numpy.full(shape, numpy.nan, "f4")
         report = Problem.judge(self, convert(blank, shape, self._drawn.input, "numpy", None), diagnosis="off").to_dict()
         (case,) = report["cases"]
@@ -214,12 +254,19 @@ def problems(
     *,
     weights: str | Sequence[str] = "real",
     inputs: Any = "f32",
-    b: str | Sequence[str] = "variable",
-    c: str | Sequence[str] = "variable",
+    b: str | Sequence[str] | None = None,
+    c: str | Sequence[str] | None = None,
     layout: str = "bdl",
+    headdim: int | None = None,
+    packed: bool | str = False,
+    decode: int | None = None,
     xp: Any = "numpy",
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
+    arithmetic: str | None = None,
+    scan: str | None = None,
+    state_type: str | None = None,
+    state_read: str | None = None,
     seed: int = 1,
     diagnosis: float | str = 10,
 ) -> list[Problem]:
@@ -232,17 +279,26 @@ def problems(
     inputs: types of u, delta and z: "f32", "f16", "bf16", or a framework's own, as torch.bfloat16; or several as a list
     b, c: shapes of B and C: "variable" for (batch, dstate, seqlen), but with groups in regimes that have several; "grouped" for
         (batch, groups, dstate, seqlen) everywhere; "constant" for (dim, dstate); or several as a list. The few usual regimes
-        have groups where one of the two is "grouped"
-    layout: "bdl", or "bld" for (batch, seqlen, dim) and (batch, seqlen[, groups], dstate)
+        have groups where one of the two is "grouped". None for "variable", with heads for "grouped"
+    layout: "bdl", or "bld" for (batch, seqlen, dim) and (batch, seqlen[, groups], dstate); "blhp" for Mamba-2's heads, and "step" for an
+        update of a state, in the shapes of `check`. `Problem` has the names
+    headdim: with layout="blhp", channels of a head; each channel of a regime is a head of so many. None for 8
+    packed: True or "seq_idx" for sequences that are packed into the items of a batch, told apart by seq_idx; "cu_seqlens" for those
+        of one item by where they begin, or "both". One of them has a single position, and they begin within chunks. With cu_seqlens
+        the last state is that of each sequence, (sequences, …), or with one sequence the last one's
+    decode: so many steps from a state, initial_state, which is drawn. layout="step" is one step
     xp: the framework of the arrays: a module (numpy, torch, jax.numpy, cupy) or its name
     device: where that framework is to put them
     gradients: whether each is to have a `dout`, of one kind of loss for each problem; or which kinds each is to have: some of
         "random", "one-hot", "sum", "last" and "cancelling", or "all"
+    arithmetic, scan, state_type, state_read: what is stated of the scan, as `check` has it; an initial state is of the `state_type`
     diagnosis: how long it is looked for why an output fails, as `check` has it
 
     Raises ValueError for names that there are not, for a named regime without such problems, and for empty lists.
     """
-    framework, layout = framework_of(xp), meant("layout", layout, ("bdl", "bld"), "bdl is (batch, dim, seqlen)")
+    framework = framework_of(xp)
+    stated = {"arithmetic": arithmetic, "scan": scan, "state_type": state_type, "state_read": state_read}
+    setting = setting_of(layout, headdim, packed, decode, stated)
     method, seed = known_method(method), known_seed(seed)
     diagnosis_of(diagnosis)
     #: Of each problem; None is its own one.
@@ -253,7 +309,7 @@ def problems(
         is_all = isinstance(gradients, str) and gradients == "all"
         named = kinds_of_loss if is_all or gradients is True else many("gradients", gradients, kinds_of_loss, "gradients=True")
         losses = None if gradients is True else [*named]
-    shapes = [(one, other) for one in _shapes("b", b) for other in _shapes("c", c)]
+    shapes = [(one, other) for one in _shapes("b", b, setting.layout) for other in _shapes("c", c, setting.layout)]
     has_groups = any("grouped" in pair for pair in shapes)
     known = [name for name, _, _ in _holdfast.regimes()]
     asked = [name if has_groups else _WITHOUT_GROUPS.get(name, name) for name in USUAL]
@@ -262,13 +318,16 @@ def problems(
         asked = [] if is_all else many("regimes", regimes, known, "holdfast.regimes() says why each is hard")
     kinds = many("weights", weights, ("real", "complex"), "complex weights are those of S4")
     types = list(dict.fromkeys(map(input_type, inputs if isinstance(inputs, (list, tuple)) else [inputs])))
+    if setting.state_type != "f32" and (gradients is not False or "complex" in kinds):
+        what = "gradients" if gradients is not False else "complex weights"
+        raise ValueError(f"state_type is {setting.state_type} beside {what}, expected f32 (hint: they are judged where states are not rounded)")
     if not types:
         raise ValueError("inputs is empty, expected at least one type (hint: leave it out for f32)")
     laid_out = {name: name.replace("grouped", "variable") for name in SHAPES}
     drawn = [
         (one, pair)
         for pair in shapes
-        for one in _holdfast.problems(asked, kinds, types, [laid_out[pair[0]]], [laid_out[pair[1]]], seed)
+        for one in _holdfast.problems(asked, kinds, types, [laid_out[pair[0]]], [laid_out[pair[1]]], seed, setting.drawn())
     ]
     drawn.sort(key=lambda both: known.index(both[0].regime))
     missing = [] if regimes is None else [name for name in asked if name not in {one.regime for one, _ in drawn}]
@@ -280,14 +339,19 @@ def problems(
             f"each regime that is named (hint: {'; '.join(told)})"
         )
     return [
-        Problem(one, method, framework, device, seed, loss, pair, layout, diagnosis)
+        Problem(one, method, framework, device, seed, loss, pair, setting, diagnosis)
         for one, pair in drawn
         for loss in ([one.given()[0]] if losses is None else losses)
     ]
 
 
-def _shapes(name: str, asked: Any) -> list[str]:
-    return many(name, asked, SHAPES, "; ".join(f"{one} is {shape}" for one, shape in SHAPES.items()))
+def _shapes(name: str, asked: Any, layout: str) -> list[str]:
+    if asked is None:
+        asked = "grouped" if layout == "blhp" else "variable"
+    shapes = many(name, asked, SHAPES, "; ".join(f"{one} is {shape}" for one, shape in SHAPES.items()))
+    if "constant" in shapes and layout in ("blhp", "step"):
+        raise ValueError(f'{name} is `constant` and layout is `{layout}`, expected "grouped" or "variable" (hint: there B and C always vary)')
+    return shapes
 
 
 @called
@@ -301,9 +365,16 @@ def assert_correct(
     b: str | Sequence[str] | None = None,
     c: str | Sequence[str] | None = None,
     layout: str | None = None,
+    headdim: int | None = None,
+    packed: bool | str = False,
+    decode: int | None = None,
     xp: Any = None,
     device: Any = None,
     gradients: bool | str | Sequence[str] = False,
+    arithmetic: str | None = None,
+    scan: str | None = None,
+    state_type: str | None = None,
+    state_read: str | None = None,
     seed: int = 1,
     diagnosis: float | str = 10,
 ) -> Report:
@@ -311,10 +382,12 @@ def assert_correct(
     out and the last state. Arguments that a regime has not are left out. All other arguments are those of `problems`.
 
         holdfast.assert_correct(my_scan, method="foh")
+        holdfast.assert_correct(my_ssd, layout="blhp", packed=True)
+        holdfast.assert_correct(my_update, layout="step", state_type="bf16")
 
-    fn: its arguments may have other names, as x, dt, dt_bias and dt_softplus; or its first five any
+    fn: its arguments may have other names, as x, dt, dt_bias and dt_softplus, initial_states or state; or its first five any
     regimes: None for those of a few usual ones that the function takes the arguments of
-    b, c, layout: None for one shape, which the function takes
+    b, c, layout: None for one shape, which the function takes, of layouts "bdl" and "bld"
     xp: None for the framework whose arrays the function takes, of those that are imported
     gradients: whether PyTorch's autograd, or JAX's vjp, is asked for the gradient by every input, and these are judged as well;
         or with which kinds of loss. An input that the function does not use has the gradient zero.
@@ -326,13 +399,16 @@ def assert_correct(
     """
     known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
     given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed, "diagnosis": diagnosis}
+    given |= {"headdim": headdim, "packed": packed, "decode": decode, "arithmetic": arithmetic, "scan": scan}
+    given |= {"state_type": state_type, "state_read": state_read}
+    layout = None if layout is None else known_layout(layout)
     takes: dict[str, Any] = {"layout": layout, "xp": xp}
-    takes |= {name: None if asked is None else _shapes(name, asked) for name, asked in (("b", b), ("c", c))}
+    takes |= {name: None if asked is None else _shapes(name, asked, layout or "bdl") for name, asked in (("b", b), ("c", c))}
     if any(one is None for one in takes.values()):
         # The first problem that has what the function takes shows in what shapes.
         def first(**more: Any) -> Problem:
             every = problems(method, regimes, **given, **more)
-            return next((one for one in every if adapted(fn, one.inputs) is not None), every[0])
+            return next((one for one in every if one._is_taken_by(fn)), every[0])
 
         takes = what_it_takes(fn, first, **takes)
     layout = str(takes["layout"])
@@ -344,8 +420,8 @@ def assert_correct(
     left_out: dict[str, str] = {}
     failing: list[tuple[Problem, Ran, Report]] = []
     queue = problems(method, regimes, **given)
-    if regimes is None and any(adapted(fn, problem.inputs) for problem in queue):
-        left_out = {problem.regime: "arguments that it does not take" for problem in queue if not adapted(fn, problem.inputs)}
+    if regimes is None and any(problem._is_taken_by(fn) for problem in queue):
+        left_out = {problem.regime: "arguments that it does not take" for problem in queue if not problem._is_taken_by(fn)}
         queue = [problem for problem in queue if problem.regime not in left_out]
     for problem in queue:
         problem._function = name_of(fn)
@@ -358,7 +434,7 @@ def assert_correct(
             left_out[problem.regime] = f"several groups, with which it raises {type(error).__name__}"
             with contextlib.suppress(ValueError):
                 more = problems(method, _WITHOUT_GROUPS[problem.regime], **given)
-                queue += [one for one in more if adapted(fn, one.inputs)]
+                queue += [one for one in more if one._is_taken_by(fn)]
             continue
         tried.append(problem)
         reports.append(problem.judge(**ran, diagnosis="off"))
@@ -368,7 +444,8 @@ def assert_correct(
     for why in dict.fromkeys(left_out.values()):
         notes.append(f"left out for {why}: {', '.join(name for name, own in left_out.items() if own == why)}")
     with_gradients = f", gradients={gradients!r}" if gradients else ""
-    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}"{with_gradients})'
+    words = "".join(f", {word}" for word in tried[0]._setting.words())
+    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}"{words}{with_gradients})'
     if failing:
         hard = {problem.regime: problem.why for problem, *_ in failing}
         told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
@@ -377,7 +454,8 @@ def assert_correct(
         text = Report.merged(_explained(failing, diagnosis_of(diagnosis)), command)
         text.notes = tuple(notes)
         count = f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:"
-        raise _failed(f"{text.headline()}\n\n{count}\n{told}\n\n{text}", text)
+        goes_on = all(problem._goes_on(ran["out"], report) for problem, ran, report in failing)
+        raise _failed(f"{_GOES_ON if goes_on else text.headline()}\n\n{count}\n{told}\n\n{text}", text)
     report = Report.merged(reports, command)
     report.notes = tuple(notes)
     return report

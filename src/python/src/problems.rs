@@ -6,7 +6,9 @@ use holdfast::formula::Form;
 use holdfast::method::Method;
 use holdfast::problem::output_gradients::Loss;
 use holdfast::problem::plan::{self, Filter, Spec};
-use holdfast::problem::{Operand, OutputGradients, Weights, regime};
+use holdfast::problem::setting::Setting;
+use holdfast::problem::{Operand, OutputGradients, regime};
+use holdfast::tensor::GradientName;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,10 +17,11 @@ use pyo3::prelude::*;
 #[pyclass(frozen, module = "holdfast._holdfast")]
 pub struct Problem {
     spec: Spec,
+    setting: Setting,
     seed: u64,
 }
 
-/// An input's name, its floats, and its shape, to which complex ones add a dimension of 2.
+/// An input's name, its floats, and its shape in its layout, to which complex ones add a dimension of 2.
 pub type Input<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
 
 #[pymethods]
@@ -61,7 +64,17 @@ impl Problem {
 
     /// Every input that it has.
     fn inputs<'py>(&self, py: Python<'py>) -> Vec<Input<'py>> {
-        inputs_of(py, &self.spec.draw(self.seed))
+        inputs_of(py, &self.draw())
+    }
+
+    /// Of packed sequences where those of each item begin, and where the last one ends.
+    fn starts(&self) -> Vec<Vec<usize>> {
+        let problem = self.draw();
+        let of_item = |item: usize| {
+            let begin = problem.sequences(item).iter().map(|sequence| sequence.positions.start).collect();
+            [begin, vec![problem.shape.seqlen]].concat()
+        };
+        (0..problem.shape.batch).map(of_item).collect()
     }
 
     /// What a backward pass of it starts from, by a loss of this kind or of its own one, which is named: `dout`, and
@@ -77,46 +90,40 @@ impl Problem {
                  gradients=False, or other regimes)"
             )));
         }
-        let problem = self.spec.draw(self.seed);
-        let shape = problem.shape;
+        let problem = self.draw();
         let (kind, OutputGradients { dout, dlast_state }) =
             self.spec.draw_given_of(&problem, self.seed, asked);
-        let mut given =
-            vec![("dout", PyArray1::from_vec(py, dout), vec![shape.batch, shape.dim, shape.seqlen])];
-        if let Some(values) = dlast_state {
-            let mut own = vec![shape.batch, shape.dim, shape.dstate];
-            if problem.weights == Weights::Complex {
-                own.push(2);
-            }
-            given.push(("dlast_state", PyArray1::from_vec(py, values), own));
-        }
-        Ok((kind.name(), given))
+        let given =
+            [("dout", GradientName::U, Some(dout)), ("dlast_state", GradientName::InitialState, dlast_state)];
+        let given = given
+            .into_iter()
+            .filter_map(|(name, like, values)| Some(recorded(py, &problem, name, like, &values?)));
+        Ok((kind.name(), given.collect()))
     }
+}
+
+impl Problem {
+    fn draw(&self) -> holdfast::problem::Problem {
+        self.spec.draw_in(&self.setting, self.seed)
+    }
+}
+
+/// A tensor that lies as an input does.
+fn recorded<'py>(
+    py: Python<'py>,
+    problem: &holdfast::problem::Problem,
+    name: &'static str,
+    like: GradientName,
+    values: &[f32],
+) -> Input<'py> {
+    let (shape, values) = problem.recorded(like, values);
+    (name, PyArray1::from_slice(py, &values), shape)
 }
 
 /// The inputs that a problem has.
 pub fn inputs_of<'py>(py: Python<'py>, problem: &holdfast::problem::Problem) -> Vec<Input<'py>> {
-    let shape = problem.shape;
-    let (sequence, weight) = (vec![shape.batch, shape.dim, shape.seqlen], vec![shape.dim, shape.dstate]);
-    let variable = vec![shape.batch, shape.groups, shape.dstate, shape.seqlen];
-    let own_shape = |name: &str| match name {
-        "A" => (weight.clone(), true),
-        "B" if problem.b_operand == Operand::Constant => (weight.clone(), true),
-        "C" if problem.c_operand == Operand::Constant => (weight.clone(), true),
-        "B" | "C" => (variable.clone(), true),
-        "D" | "delta_bias" => (vec![shape.dim], false),
-        "initial_state" => (vec![shape.batch, shape.dim, shape.dstate], true),
-        _ => (sequence.clone(), false),
-    };
-    let given = problem.inputs().into_iter().filter_map(|(name, values, _)| Some((name, values?)));
-    let named = given.map(|(name, values)| {
-        let (mut own, by_weights) = own_shape(name);
-        if by_weights && problem.weights == Weights::Complex {
-            own.push(2);
-        }
-        (name, PyArray1::from_slice(py, values), own)
-    });
-    named.collect()
+    let named = GradientName::ALL.into_iter().zip(problem.inputs());
+    named.filter_map(|(like, (name, values, _))| Some(recorded(py, problem, name, like, values?))).collect()
 }
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
@@ -125,7 +132,8 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<
     texts.iter().map(parse).collect()
 }
 
-/// The problems of these regimes, or of all; of these weight and input types and layouts of B and C, or of their own.
+/// The problems of these regimes, or of all; of these weight and input types and layouts of B and C, or of their own. `setting` is
+/// a layout, the channels of a head, how sequences are packed, the steps from a state, and that state's type.
 #[pyfunction]
 pub fn problems(
     regimes: Vec<String>,
@@ -134,7 +142,16 @@ pub fn problems(
     b: Vec<String>,
     c: Vec<String>,
     seed: u64,
+    setting: (String, usize, Option<String>, Option<usize>, String),
 ) -> PyResult<Vec<Problem>> {
+    let (order, headdim, packed, steps, state) = setting;
+    let setting = Setting {
+        order: parsed(&[order])?[0],
+        headdim,
+        packed: parsed(packed.as_slice())?.first().copied(),
+        steps,
+        state: parsed(&[state])?[0],
+    };
     let find = |name: &String| {
         regime::find(name).ok_or_else(|| {
             let known: Vec<&str> = regime::all().iter().map(|regime| regime.name.as_str()).collect();
@@ -150,7 +167,7 @@ pub fn problems(
     };
     // What most implementations promise nothing of is for those who ask for it.
     let asked = |spec: &plan::Spec| !spec.regime.leaves_range || !filter.regimes.is_empty();
-    Ok(plan::plan(&filter).into_iter().filter(asked).map(|spec| Problem { spec, seed }).collect())
+    Ok(plan::plan(&filter).into_iter().filter(asked).map(|spec| Problem { spec, setting, seed }).collect())
 }
 
 /// Each regime's name, why it is hard, and its weight types.
