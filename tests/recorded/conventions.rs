@@ -27,7 +27,7 @@ fn scipy(name: &str) -> Recording<std::fs::File> {
     Recording::open(&folder.join(format!("scipy-{name}.safetensors"))).expect("a run")
 }
 
-fn whole<R: Read + Seek + Send>(recording: &Recording<R>) -> RecordedRun {
+pub fn whole<R: Read + Seek + Send>(recording: &Recording<R>) -> RecordedRun {
     let shape = recording.layout().shape;
     let run = recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>()).expect("readable");
     RecordedRun { problem: Problem { held: None, ..run.problem }, ..run }

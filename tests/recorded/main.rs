@@ -30,6 +30,7 @@ mod overflow;
 mod packed;
 mod packed_files;
 mod runs;
+mod setting;
 mod streamed;
 mod structured;
 mod trapezoidal;
