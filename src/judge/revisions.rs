@@ -20,7 +20,7 @@
 use num_complex::Complex64;
 
 use super::budget::complex_at;
-use super::diagnose::sweep;
+use super::diagnose::{Work, sweep};
 use super::reconstruct::expansion::{Evaluate, Point};
 use super::ulp::Format;
 use super::{coefficient, reconstruct};
@@ -67,7 +67,7 @@ pub fn cause(
         u: elements.u[i].into(),
     };
     let points: Vec<Point> = (0..count).step_by(count.div_ceil(EXPLAINED).max(1)).map(point).collect();
-    let formula = reconstruct::identify(method, problem.weights, evaluate);
+    let formula = reconstruct::identify(method, problem.weights, evaluate, &Work::default());
     formula.and_then(|formula| formula.explains(&points, evaluate)).or_else(|| {
         let [a_bar, b_bar] = got()?;
         sweep::diagnose(method, problem, (&a_bar, &b_bar), want).into_iter().next()

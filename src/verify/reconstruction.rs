@@ -7,11 +7,12 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::Plan;
+use crate::judge::diagnose::Searches;
 use crate::judge::reconstruct::expansion::Point;
 use crate::judge::reconstruct::{self, Everywhere, Reconstruction};
 use crate::problem::{CoefficientProblem, Problem, Weights};
 use crate::results::explained::{self, Explanations, FormulaKey};
-use crate::results::{Results, Verdict};
+use crate::results::{Results, Search, Verdict};
 
 /// Positions of a channel, and channels, whose elements a cause is held against: enough to meet a place that matters.
 const POSITIONS: usize = 48;
@@ -19,7 +20,7 @@ const CHANNELS: usize = 4;
 
 /// What the source of a backend that can be asked is found to compute: its formulas that fail, and which of the cases that may
 /// be shown, and which sweeps, each of them explains. Nothing where the formulas are right.
-pub fn explain(plan: &Plan, results: &Results, explanations: &mut Explanations) {
+pub fn explain(plan: &Plan, results: &Results, searches: &Searches, explanations: &mut Explanations) {
     let (backend, cases) = (plan.backend(), &results.cases);
     // One for each formula, whatever else is shown of it: another part of the run may show no more.
     let mut shown = explained::chosen(cases);
@@ -29,14 +30,24 @@ pub fn explain(plan: &Plan, results: &Results, explanations: &mut Explanations) 
         }
     }
     let failing = explained::failing_formulas(cases, &shown, &results.coefficients);
-    let found: BTreeMap<FormulaKey, Reconstruction> = failing
-        .into_par_iter()
-        .filter_map(|key| {
-            let method = key.0.method()?;
-            let evaluate = |elements: &_| backend.probed(method, key.2, elements)?.ok();
-            Some((key, reconstruct::identify(method, key.1, &evaluate)?))
-        })
-        .collect();
+    let identified = |key: FormulaKey| {
+        let method = key.0.method()?;
+        let evaluate = |elements: &_| backend.probed(method, key.2, elements)?.ok();
+        let work = searches.of_case(&[]);
+        let found = work.as_ref().and_then(|work| reconstruct::identify(method, key.1, &evaluate, work));
+        let search = match work {
+            None => Some(Search::NotBegun(searches.of_all())),
+            Some(work) => work.is_cut().then(|| Search::Ended(searches.of_each())),
+        };
+        Some((key, found, search))
+    };
+    let all: Vec<_> = failing.into_par_iter().filter_map(identified).collect();
+    let mut found: BTreeMap<FormulaKey, Reconstruction> = BTreeMap::new();
+    let mut ended: BTreeMap<FormulaKey, Search> = BTreeMap::new();
+    for (key, formula, search) in all {
+        found.extend(formula.map(|formula| (key, formula)));
+        ended.extend(search.map(|search| (key, search)));
+    }
     let explains = |key: FormulaKey, points: &[Point]| {
         let evaluate = |elements: &_| backend.probed(key.0.method()?, key.2, elements)?.ok();
         found.get(&key)?.explains(points, &evaluate)
@@ -46,6 +57,11 @@ pub fn explain(plan: &Plan, results: &Results, explanations: &mut Explanations) 
         let points = || plan.spec_of(case).map(|spec| of_problem(&spec.draw(seed)));
         if let Some(diagnosis) = found.get(&key).and_then(|_| explains(key, &points()?)) {
             explanations.by_formula.push(((case.id.clone(), seed), diagnosis));
+        }
+        let judged = (case.id.clone(), seed);
+        let is_told = explanations.searches.iter().any(|(other, _)| *other == judged);
+        if let Some(search) = ended.get(&key).filter(|_| !is_told) {
+            explanations.searches.push((judged, search.clone()));
         }
     }
     for sweep in results.coefficients.iter().filter(|one| one.verdict == Verdict::Fail) {

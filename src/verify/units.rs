@@ -272,7 +272,7 @@ impl<'a> Plan<'a> {
             return Explanations::default();
         }
         let mut explanations = diagnosis::explain(self, known, results, (&searches, told));
-        reconstruction::explain(self, results, &mut explanations);
+        reconstruction::explain(self, results, &searches, &mut explanations);
         explanations
     }
 

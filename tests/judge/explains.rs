@@ -1,5 +1,6 @@
 //! Promise: of what a step function computes, a case is told what explains the errors at its own elements, and no more.
 
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::reconstruct::expansion::Point;
 use holdfast::judge::reconstruct::{Reconstruction, identify};
 use holdfast::method::Method;
@@ -30,7 +31,7 @@ fn evaluate(step: Step) -> impl Fn(&Elements) -> Option<Coefficients<f64>> + Syn
 }
 
 fn found(step: Step) -> Reconstruction {
-    identify(Method::Zoh, Weights::Real, &evaluate(step)).expect("it is wrong")
+    identify(Method::Zoh, Weights::Real, &evaluate(step), &Work::default()).expect("it is wrong")
 }
 
 /// What explains the errors of these steps of length ½, by their z.

@@ -4,6 +4,7 @@
 use std::f64::consts::{LN_2, LOG2_E, PI};
 
 use holdfast::formula::Function;
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::faults::complex::{Powers, Product};
 use holdfast::judge::model::{function, phi};
 use holdfast::judge::reconstruct::{Reconstruction, identify, text};
@@ -28,6 +29,15 @@ pub fn found_of(
     weights: Weights,
     step: &(dyn Fn(f64, C, C, f64) -> [C; 2] + Sync),
 ) -> Option<Reconstruction> {
+    found_by((method, weights), step, &Work::default())
+}
+
+/// The same, as far as the work goes.
+fn found_by(
+    (method, weights): (Method, Weights),
+    step: &(dyn Fn(f64, C, C, f64) -> [C; 2] + Sync),
+    work: &Work,
+) -> Option<Reconstruction> {
     let evaluate = |elements: &Elements| {
         let problem = &elements.coefficients;
         let width = weights.width();
@@ -44,7 +54,26 @@ pub fn found_of(
         }
         Some(Coefficients { a_bar, b_bar })
     };
-    identify(method, weights, &evaluate)
+    identify(method, weights, &evaluate, work)
+}
+
+#[test]
+fn what_is_ended_says_nothing_and_what_is_not_says_the_same() {
+    // Ā is found at once, and the other formula of B̄ far from the origin much later.
+    let step = |delta: f64, a: C, b: C, u: f64| {
+        let [a_bar, b_bar] = right(Method::Foh, delta, a, b, u);
+        [a_bar, if (a * delta).norm() > 3.0 { b_bar * 0.75 } else { b_bar }]
+    };
+    let said =
+        |work: &Work| found_by((Method::Foh, Weights::Complex), &step, work).map(|found| found.whole());
+    let whole = Work::default();
+    let told = said(&whole);
+    assert!(told.is_some() && !whole.is_cut());
+    for eighths in 0..=9 {
+        let part = Work::default().up_to(whole.done() * eighths / 8);
+        assert_eq!(said(&part), told.clone().filter(|_| !part.is_cut()), "{eighths} of 8");
+        assert_eq!(part.is_cut(), eighths < 8, "{eighths} of 8");
+    }
 }
 
 /// The specified step.

@@ -6,6 +6,7 @@ use num_complex::Complex64;
 use super::fit::{TOLERANCE, factors};
 use super::function::{Found, Shape};
 use super::search;
+use crate::judge::diagnose::Work;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::tensor::Coefficients;
@@ -39,11 +40,17 @@ pub struct Probe<'a> {
     pub evaluate: &'a Evaluate<'a>,
     /// What stands where exp(z) should, if something does.
     pub own: Option<Found>,
+    /// When it ends: then nothing is answered any more.
+    pub work: &'a Work,
 }
 
 impl Probe<'_> {
-    /// Ā and B̄u at each point.
+    /// Ā and B̄u at each point; none where the work is over.
     pub fn ask(&self, points: &[Point]) -> Option<Vec<[Complex64; 2]>> {
+        if self.work.is_over() {
+            return None;
+        }
+        self.work.add(points.len());
         let mut coefficients = CoefficientProblem::new(self.weights);
         points.iter().for_each(|p| coefficients.push(p.delta as f32, p.a, p.b));
         let u = points.iter().map(|p| p.u as f32).collect();
@@ -188,7 +195,7 @@ pub fn find(probe: &Probe, which: Which, z: &[Complex64]) -> Option<Expansion> {
     for (monomial, values) in monomials(probe, which, z)? {
         let powers = powers(&values)?;
         for (power, values) in powers {
-            terms.extend(split(search::find(z, &values, probe.own.as_ref())?).map(|function| Term {
+            terms.extend(split(search::find(z, &values, probe)?).map(|function| Term {
                 monomial,
                 power,
                 function,

@@ -6,6 +6,7 @@ use super::expansion::{Expansion, Monomial, Point, Term, Which};
 use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
 use super::function::{Found, Shape};
 use crate::formula::Function;
+use crate::judge::diagnose::Work;
 
 /// How many points a sum must meet for each of its factors.
 pub const EVIDENCE: usize = 4;
@@ -14,7 +15,12 @@ pub const EVIDENCE: usize = 4;
 const ARGUMENTS: usize = 6;
 
 /// What is returned at these points, if it is a sum of up to three terms, or what is returned elsewhere and one or two more.
-pub fn find(which: Which, values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expansion> {
+pub fn find(
+    which: Which,
+    values: &[(Point, Complex64)],
+    elsewhere: &Expansion,
+    work: &Work,
+) -> Option<Expansion> {
     // At these points u and B are 1.
     let specified = if which == Which::BBar { Monomial::BU } else { Monomial::CONSTANT };
     let monomial = elsewhere.0.first().map_or(specified, |term| term.monomial);
@@ -70,7 +76,8 @@ pub fn find(which: Which, values: &[(Point, Complex64)], elsewhere: &Expansion) 
             && arguments.len() > chosen.len()
             && (has_exponential || chosen.iter().all(|&i| i < 12))
     };
-    alone.chain(more).filter(|(chosen, _)| enough(chosen)).find_map(|(chosen, beside)| {
+    let mut all = alone.chain(more).filter(|(chosen, _)| enough(chosen)).take_while(|_| !work.is_over());
+    all.find_map(|(chosen, beside)| {
         let got = if beside { &rest } else { &got };
         let picked: Vec<Vec<Complex64>> = chosen.iter().map(|&i| columns[i].clone()).collect();
         let found: Vec<f64> = factors(&picked, got, &scales)?.into_iter().map(snapped).collect();

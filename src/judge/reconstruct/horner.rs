@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::fit::{factors, recognized, snapped};
+use super::fit::{recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use crate::judge::faults::complex::Product;
@@ -75,7 +75,7 @@ impl Samples<'_> {
                 self.column(|z| horner.value(&one, z))
             };
             let columns: Vec<_> = (0..=degree).map(column).collect();
-            let found = factors(&columns, self.values, &self.scales)?;
+            let found = self.factors(&columns)?;
             let found: Vec<f64> = found.into_iter().map(snapped).collect();
             // The highest power has a coefficient, and what is there is simple.
             let is_simple = |c: &f64| c.abs() < 1e-9 || recognized(*c).is_some();

@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::fit::{TOLERANCE, factors, plausible, recognized, snapped};
+use super::fit::{TOLERANCE, plausible, recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use super::text;
@@ -102,7 +102,7 @@ impl Samples<'_> {
         columns.extend(under.iter().map(|&at| {
             self.z.iter().zip(self.values).map(|(&z, value)| -value * below(z, at)).collect::<Vec<_>>()
         }));
-        let found = factors(&columns, self.values, &self.scales)?;
+        let found = self.factors(&columns)?;
         // What is added to a modulus is added to the 1 below: everything is in units of the 1 above.
         let unit = found[0];
         let is_added = !under.is_empty() && recognized(unit).is_none() && (unit - 1.0).abs() < 0.1;

@@ -59,7 +59,7 @@ use self::fit::{TOLERANCE, blurred};
 use self::function::Shape;
 use self::places::{Content, Place};
 use self::replaced::Replaced;
-use super::diagnose::{NEARLY, NEEDED, variant};
+use super::diagnose::{NEARLY, NEEDED, Work, variant};
 use super::faults::catalogue::{self, Entry};
 use super::faults::{Fault, step};
 use crate::formula::Form;
@@ -122,7 +122,8 @@ impl Reconstruction {
     /// statements that are needed. None if there are no such errors, or if more than [`NEEDED`] of them is left. The residual
     /// is ‖got − said‖ / ‖got − specified‖, each value relative to the sum of its terms' moduli, and at most 1.
     pub fn explains(&self, points: &[Point], evaluate: &Evaluate) -> Option<Diagnosis> {
-        let steps = Probe { weights: self.weights, evaluate, own: None }.ask(points)?;
+        let steps =
+            Probe { weights: self.weights, evaluate, own: None, work: &Work::default() }.ask(points)?;
         let (mut all, mut left) = (0.0, 0.0);
         let mut needed = vec![false; self.statements.len()];
         for (which, _) in NAMES {
@@ -217,9 +218,14 @@ impl Reconstruction {
     }
 }
 
-/// What is wrong with a method's step, for these weights; none where nothing is, or nothing can be said.
-pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Reconstruction> {
-    let mut probe = Probe { weights, evaluate, own: None };
+/// What is wrong with a method's step, for these weights; none where nothing is, or nothing can be said, or the work is over before its end.
+pub fn identify(
+    method: Method,
+    weights: Weights,
+    evaluate: &Evaluate,
+    work: &Work,
+) -> Option<Reconstruction> {
+    let mut probe = Probe { weights, evaluate, own: None, work };
     let form = Form::from(method);
     let mut statements = Vec::new();
     let permuted = replaced::permuted(&probe, form);
@@ -302,7 +308,8 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
     if model.is_none() {
         found.not_all = trial::not_all(&found, &probe);
     }
-    Some(found)
+    // What was ended may have missed what says more.
+    (!work.is_cut()).then_some(found)
 }
 
 /// What Ā or B̄u is at all z, or else at those to one side of a branch.
@@ -368,7 +375,7 @@ const REFUTED: usize = 3;
 
 impl Everywhere {
     pub fn new(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Self> {
-        let (points, steps) = everywhere(&Probe { weights, evaluate, own: None })?;
+        let (points, steps) = everywhere(&Probe { weights, evaluate, own: None, work: &Work::default() })?;
         Some(Everywhere { method, weights, points, steps })
     }
 

@@ -292,8 +292,10 @@ impl Asked<'_> {
         };
         let of_a = || Some(Content::Of(replaced::of_a_at(self.model, &values, FOUND)?, self.model.clone()));
         let cut = || cut::find(&values, self.model).map(Content::Formula);
-        let known =
-            few_terms::find(self.which, &values, self.model).map(Content::Formula).or_else(of_a).or_else(cut);
+        let known = few_terms::find(self.which, &values, self.model, self.probe.work)
+            .map(Content::Formula)
+            .or_else(of_a)
+            .or_else(cut);
         let known = known.and_then(|content| {
             let condition = self.condition(&values, Class::Other, &|point, got| {
                 class_of(content.value(point), point, got) != Class::Other

@@ -4,7 +4,7 @@
 use num_complex::Complex64;
 
 use super::division::{ABOVE, BELOW, Slip};
-use super::fit::{factors, recognized, snapped};
+use super::fit::{recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::{self, Samples};
 use super::text;
@@ -164,7 +164,7 @@ impl Samples<'_> {
             return None;
         }
         let column = self.column(|z| recurrence.phi(k, z));
-        let factor = snapped(factors(&[column], self.values, &self.scales)?[0]);
+        let factor = snapped(self.factors(&[column])?[0]);
         recognized(factor)?;
         self.accepted(Found::plain(Shape::Stepwise(factor, k, recurrence)))
     }

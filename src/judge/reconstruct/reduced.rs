@@ -5,7 +5,7 @@ use std::f64::consts::{LN_2, PI};
 
 use num_complex::Complex64;
 
-use super::fit::{TOLERANCE, factors, recognized, snapped};
+use super::fit::{TOLERANCE, recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use super::text;
@@ -130,8 +130,7 @@ impl Samples<'_> {
                 })
             };
             let columns: Vec<_> = (0..=degree).map(column).collect();
-            let found: Vec<f64> =
-                factors(&columns, self.values, &self.scales)?.into_iter().map(snapped).collect();
+            let found: Vec<f64> = self.factors(&columns)?.into_iter().map(snapped).collect();
             let odd = found.iter().filter(|&&c| recognized(c).is_none()).count();
             if degree > 3 && odd > 1 {
                 return None;

@@ -3,9 +3,11 @@
 use num_complex::Complex64;
 
 use super::division::{Divisor, Slip};
-use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
+use super::expansion::Probe;
+use super::fit::{self, TOLERANCE, plausible, recognized, residual, snapped};
 use super::function::{Argument, Found, Part, Piece, Shape, function, polynomial};
 use crate::formula::{Fraction, Function};
+use crate::judge::diagnose::Work;
 use crate::judge::faults::complex::Powers;
 
 /// What sums are made of, the plainest first.
@@ -85,18 +87,21 @@ pub struct Samples<'a> {
     pub z: &'a [Complex64],
     pub values: &'a [Complex64],
     pub scales: Vec<f64>,
+    /// When it ends.
+    pub work: &'a Work,
 }
 
-/// The function that has these values; none if it is none of those that are known here. What stands in the place of exp(z)
-/// elsewhere in the same source may stand in this one, too.
-pub fn find(z: &[Complex64], values: &[Complex64], own: Option<&Found>) -> Option<Found> {
+/// The function that has these values; none if it is none of those that are known here, or where the work is over. What stands in the
+/// place of exp(z) elsewhere in the same source may stand in this one, too.
+pub fn find(z: &[Complex64], values: &[Complex64], probe: &Probe) -> Option<Found> {
+    let own = probe.own.as_ref();
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.norm()));
     if !largest.is_finite() || largest == 0.0 {
         return None;
     }
     // A zero of the function is no reason to measure in nothing.
     let scales = values.iter().map(|value| value.norm().max(largest * TOLERANCE)).collect();
-    let samples = Samples { z, values, scales };
+    let samples = Samples { z, values, scales, work: probe.work };
     let complex = z.iter().any(|z| z.im != 0.0);
     let plain = samples.single(Argument::Z, Part::Whole).or_else(|| samples.exponential());
     let plain = plain.or_else(|| samples.quotient(Argument::Z, Part::Whole)).or_else(|| samples.sum());
@@ -125,6 +130,20 @@ pub fn typed(value: f64) -> Option<f64> {
 }
 
 impl Samples<'_> {
+    /// The factors of these columns, by which they add up to the values.
+    pub fn factors(&self, columns: &[Vec<Complex64>]) -> Option<Vec<f64>> {
+        self.factors_of(columns, self.values)
+    }
+
+    /// The same of other values.
+    fn factors_of(&self, columns: &[Vec<Complex64>], values: &[Complex64]) -> Option<Vec<f64>> {
+        if self.work.is_over() {
+            return None;
+        }
+        self.work.add(values.len() * columns.len());
+        fit::factors(columns, values, &self.scales)
+    }
+
     /// The function if it leaves no more than a fit may.
     pub fn accepted(&self, found: Found) -> Option<Found> {
         let model: Vec<Complex64> = self.z.iter().map(|&z| found.value(z)).collect();
@@ -143,7 +162,7 @@ impl Samples<'_> {
     fn of_basis(&self, functions: &[Function], argument: Argument, part: Part) -> Option<Found> {
         let columns: Vec<_> =
             functions.iter().map(|&of| self.column(|z| part.of(function(of, argument.of(z))))).collect();
-        let factors = factors(&columns, self.values, &self.scales)?;
+        let factors = self.factors(&columns)?;
         let factors: Vec<f64> = factors.into_iter().map(snapped).collect();
         if functions.len() > 1 && !plausible(&factors) {
             return None;
@@ -185,7 +204,7 @@ impl Samples<'_> {
                 power(k).into_iter().zip(self.values).map(|(power, value)| -power * value).collect()
             }),
         );
-        let factors = factors(&columns, self.values, &self.scales)?;
+        let factors = self.factors(&columns)?;
         // What rounding leaves of a coefficient that is 0.
         let or_zero = |&c: &f64| if c.abs() < TOLERANCE * TOLERANCE.sqrt() { 0.0 } else { snapped(c) };
         let round: Vec<f64> = factors.iter().map(or_zero).collect();
@@ -212,7 +231,7 @@ impl Samples<'_> {
         all.into_iter().find_map(|(k, last)| {
             let coefficients: Vec<f64> = (0..=last).map(|j| Function::Phi(k).coefficient(j)).collect();
             let column = self.column(|z| polynomial(&coefficients, z));
-            let factor = snapped(factors(&[column], self.values, &self.scales)?[0]);
+            let factor = snapped(self.factors(&[column])?[0]);
             recognized(factor)?;
             self.accepted(Found::plain(Shape::Cut(factor, k, last)))
         })
@@ -224,7 +243,7 @@ impl Samples<'_> {
         all.into_iter().find_map(|(k, power)| {
             let functions = [Function::Phi(k), Function::Power(power)];
             let columns = functions.map(|of| self.column(|z| function(of, z)));
-            let found = factors(&columns, self.values, &self.scales)?;
+            let found = self.factors(&columns)?;
             let factor = snapped(found[0]);
             recognized(factor)?;
             let terms = vec![(factor, functions[0]), (snapped(found[1]), functions[1])];
@@ -287,7 +306,7 @@ impl Samples<'_> {
         shape: impl Fn(Vec<(f64, usize)>) -> Shape,
     ) -> Option<Found> {
         let picked: Vec<_> = chosen.iter().map(|&i| columns[i].clone()).collect();
-        let found: Vec<f64> = factors(&picked, self.values, &self.scales)?.into_iter().map(snapped).collect();
+        let found: Vec<f64> = self.factors(&picked)?.into_iter().map(snapped).collect();
         // What a step function is made of by hand has simple factors, all of them.
         if found.iter().any(|&factor| recognized(factor).is_none()) {
             return None;
@@ -332,7 +351,7 @@ impl Samples<'_> {
             let minus: Vec<Complex64> = self.values.iter().map(|value| -value).collect();
             let wanted: Vec<Complex64> =
                 self.z.iter().zip(self.values).map(|(&z, value)| divisor.of(z) * value).collect();
-            let found = factors(&[right, minus], &wanted, &self.scales)?;
+            let found = self.factors_of(&[right, minus], &wanted)?;
             recognized(found[0])?;
             let shape = Shape::Guarded(snapped(found[0]), of, divisor, typed(found[1])?);
             self.accepted(Found::plain(shape))
@@ -355,7 +374,7 @@ impl Samples<'_> {
             let of_below = |k| power(k).into_iter().zip(&roots).map(|(z, root)| -z * root).collect();
             columns.extend((1..=below).map(of_below));
             let found: Vec<f64> =
-                factors(&columns, &roots, &vec![1.0; roots.len()])?.into_iter().map(snapped).collect();
+                fit::factors(&columns, &roots, &vec![1.0; roots.len()])?.into_iter().map(snapped).collect();
             if found.iter().any(|&factor| recognized(factor).is_none()) {
                 return None;
             }

@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::fit::{TOLERANCE, factors, residual};
+use super::fit::{TOLERANCE, residual};
 use super::function::{Found, Piece, Shape};
 use super::search::Samples;
 use crate::formula::Function;
@@ -69,7 +69,7 @@ impl Samples<'_> {
                 let column = |piece: &Piece| self.column(|z| piece.value(z) / z.powu(k));
                 let columns: Vec<_> = pieces.iter().map(column).collect();
                 // All of them say whether it is worth a fit of fewer.
-                let found = factors(&columns, self.values, &self.scales)?;
+                let found = self.factors(&columns)?;
                 let at = |i: usize| {
                     columns.iter().zip(&found).map(|(column, c)| column[i] * *c).sum::<Complex64>()
                 };
