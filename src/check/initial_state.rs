@@ -2,7 +2,8 @@
 //!
 //! An output is linear in that state: got − q = R x₋₁, R being what each of its numbers changes, for q as if it were 0. It is
 //! fitted by least squares in units of the bounds, and the channel judged anew from there. A state has few numbers, which could
-//! fit as many errors of any kind: a channel counts only if at least twice as many of its elements fail.
+//! fit as many errors of any kind: a channel counts only if at least twice as many of its elements fail, also by the bounds of
+//! the scan that starts from there. Those of a very large state allow anything.
 
 use std::io::{Read, Seek};
 
@@ -72,8 +73,11 @@ pub fn fit<R: Read + Seek + Send>(
         Ok(columns)
     };
     let [without, bounds, got] = walked(vec![0.0; numbers])?;
-    let failing = (0..got.len()).filter(|&i| (got[i] - without[i]).abs() > bounds[i]).count();
-    if failing < 2 * numbers || got.iter().any(|got| !got.is_finite()) {
+    let are_few = |bounds: &[f64]| {
+        let failing = (0..got.len()).filter(|&i| (got[i] - without[i]).abs() > bounds[i]);
+        failing.count() < 2 * numbers
+    };
+    if are_few(&bounds) || got.iter().any(|got| !got.is_finite()) {
         return Ok(None);
     }
     let in_bounds = |differences: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
@@ -93,7 +97,12 @@ pub fn fit<R: Read + Seek + Send>(
     // What shows in nothing stays 0.
     let least = svd.singular_values.max() * f64::EPSILON * got.len() as f64;
     let Ok(state) = svd.solve(&DVector::from_vec(errors), least) else { return Ok(None) };
-    let inputs = starting_from(recording, state.iter().map(|&x| x as f32).collect());
+    let state: Vec<f32> = state.iter().map(|&x| x as f32).collect();
+    let [_, of_state, _] = walked(state.clone())?;
+    if are_few(&of_state) {
+        return Ok(None);
+    }
+    let inputs = starting_from(recording, state);
     let tallies = every::judge_as((recording, tensors), &inputs, (form, contract), row)?;
     let fits = tallies.values().all(|tally| tally.passed == tally.elements());
     Ok(fits.then(|| tallies.map(|_, tally| tally.share)))

@@ -89,6 +89,30 @@ def test_the_discretizations_of_scipy_are_the_textbooks(theirs, ours):
     assert numpy.abs(b_bar - holdfast.discretize("zoh", a, b, 0.25).b_bar).max() > (0.01 if theirs != "euler" else -1)
 
 
+@pytest.mark.parametrize("kind, delta", [("f4", 0.01), ("c8", 0.03)])
+def test_scipy_s_backward_diff_that_is_read_after_its_update_has_no_false_name(kind, delta):
+    """Its C and D are those of the state before the update: read after it, no cause that is known makes these outputs."""
+    signal = needed("scipy.signal", "SciPy")
+    rng = numpy.random.default_rng(14)
+    normal = lambda *shape: rng.normal(size=shape) + 1j * rng.normal(size=shape) * (kind == "c8")
+    A = (-rng.uniform(0.2, 4, (2, 8)) + 2j * (normal(2, 8).imag)).astype("c8")
+    A, B, C = (w.real.astype("f4") if kind == "f4" else w.astype("c8") for w in (A, normal(2, 8), normal(2, 8)))
+    u = rng.normal(size=(1, 2, 128)).astype("f4")
+    out = {"dlsim": numpy.zeros_like(u), "after": numpy.zeros_like(u)}
+    for channel, (a, b, c) in enumerate(zip(A, B, C)):
+        system = (numpy.diag(a), b[:, None], c[None], numpy.zeros((1, 1)))
+        a_bar, b_bar, c_bar, d_bar, _ = signal.cont2discrete(tuple(w.astype("c16") for w in system), float(numpy.float32(delta)), "backward_diff")
+        state = numpy.zeros(8, "c16")
+        for l, now in enumerate(u[0, channel]):
+            before, state = state, a_bar @ state + b_bar[:, 0] * now
+            for name, read in (("dlsim", before), ("after", state)):
+                out[name][0, channel, l] = (1 + (kind == "c8")) * (c_bar @ read + d_bar[0] * now).real[0]
+    run = {"u": u, "delta": numpy.full_like(u, delta), "A": A, "B": B, "C": C, "method": "backward-euler"}
+    assert holdfast.check(**run, out=out["dlsim"]).passed
+    report = holdfast.check(**run, out=out["after"])
+    assert not report.passed and not report.diagnosis, report.diagnosis
+
+
 @pytest.mark.parametrize("theirs, ours", [("discretize_zoh", "zoh-exact"), ("discretize_bilinear", "bilinear")])
 def test_the_discretizations_of_s5(torch, theirs, ours):
     s5 = needed("s5.s5_model", "s5-pytorch")
