@@ -15,6 +15,7 @@ import sys as _sys
 
 from . import _holdfast, bench
 from ._capture import Capture, capture, watch
+from ._mamba3 import check_mamba3
 from ._recorded import check, record, scan
 from ._report import Case, Diagnosis, Report, Worst
 from ._testing import Problem, assert_correct, problems, regimes
@@ -36,6 +37,7 @@ __all__ = [
     "bench",
     "capture",
     "check",
+    "check_mamba3",
     "discretize",
     "gradients",
     "methods",

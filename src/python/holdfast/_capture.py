@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import _holdfast
+from . import _holdfast, _mamba3
 from ._arrays import Host, origin, to_host
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
-from ._layout import known_layout
+from ._layout import Tensor, known_layout
 from ._names import ALIASES, OF_HEADS, called, called_in, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
@@ -264,9 +264,12 @@ class Capture:
 
     def _save(self, run: Mapping[str, Any], metadata: Mapping[str, str], before: _File | None = None) -> _File | None:
         """Writes a run to the next file, or in the place of the one `before`; None where it would be too large."""
+        made, stated = prepared(run, metadata)
+        return self._write(made, stated, run["layout"], before)
+
+    def _write(self, made: list[Tensor], stated: dict[str, str], layout: str, before: _File | None = None) -> _File | None:
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
-        made, stated = prepared(run, metadata)
         size = size_of(made, stated)
         if before is not None:
             path = before.path
@@ -279,7 +282,7 @@ class Capture:
             else:
                 self._because(self._too_large("a call's gradients", size - before.size))
             return None
-        write(path, made, stated, run["layout"])
+        write(path, made, stated, layout)
         self._left -= size - (before.size if before else 0)
         if before is None:
             self.paths.append(path)
@@ -373,6 +376,54 @@ class Capture:
 
         return recorded
 
+    def wrap_mamba3(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """A scan by Mamba-3's rule with every call recorded, without its gradients."""
+        import inspect
+
+        def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+            bound = inspect.signature(fn).bind(*args, **kwargs)
+            given = {name: value for name, value in bound.arguments.items() if value is not None and name not in _mamba3.HARMLESS}
+            states = given.get("Input_States")
+            if states is not None:
+                given["Input_States"] = tuple(state if state is None else copied("Input_States", state) for state in states)
+            unknown = [name for name in given if name not in _mamba3.ARGUMENTS]
+            if unknown:
+                raise ValueError(
+                    f"argument `{unknown[0]}` of mamba3_siso_combined is given, expected its default (hint: no recording can hold what it says)"
+                )
+            return {name: value if name == "Input_States" else copied(name, value) for name, value in given.items()}
+
+        @functools.wraps(fn)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if getattr(self._busy, "now", False) or is_recomputation():
+                return fn(*args, **kwargs)
+            given = None
+            with self._lock:
+                self.calls += 1
+                if (self.calls - 1) % self._every == 0:
+                    try:
+                        given = arguments_of(args, kwargs)
+                    except Exception as error:
+                        # What is recorded must not change what runs.
+                        self._skip(error)
+            self._busy.now = True
+            try:
+                returned = fn(*args, **kwargs)
+            finally:
+                self._busy.now = False
+            if given is not None:
+                with self._lock:
+                    try:
+                        out, states = _mamba3.states_of(returned)
+                        layer = {"layer": self._inside[-1]} if self._inside else {}
+                        made = _mamba3.run({**given, "out": out, "final_states": states})
+                        self._write(made, {**origin(out), **layer, **metadata_of(False, self._metadata)}, "blhp")
+                    except Exception as error:
+                        self._skip(error)
+            return returned
+
+        return recorded
+
     def fused(self, fn: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function of which nothing can be recorded, with its calls counted."""
 
@@ -408,7 +459,7 @@ def capture(
     **metadata: str,
 ) -> Iterator[Capture]:
     """Records the scans that run inside, for `holdfast check`: those of mamba_ssm (selective_scan_fn, its reference,
-    mamba_chunk_scan_combined, and the updates of a state), of transformers (of Mamba and Mamba-2, and the updates of theirs),
+    mamba_chunk_scan_combined, the updates of a state, and Mamba-3's mamba3_siso_combined, without gradients), of transformers (of Mamba and Mamba-2, and the updates of theirs),
     mambapy and lrnnx, and functions that `watch` was given.
 
         with holdfast.capture("run.safetensors", max_bytes=1 << 30) as recorded:
@@ -460,6 +511,9 @@ def capture(
             for found, original in _owners(where, name):
                 taken._known.append(found)
                 put_everywhere(name, original, taken.wrap(original, names, layout, is_known=True))
+        for found, original in _owners("mamba_ssm", "mamba3_siso_combined"):
+            taken._known.append(found)
+            put_everywhere("mamba3_siso_combined", original, taken.wrap_mamba3(original))
         for where, name in _FUSED:
             for found, original in _owners(where, name):
                 put_everywhere(name, original, taken.fused(original, found))

@@ -443,7 +443,7 @@ def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, st
         raise FileNotFoundError(errno.ENOENT, "the recording's folder is not there (hint: os.makedirs)", path)
     try:
         for tensor in made:
-            if not tensor.name.startswith(("out.", "last_state.", "grad.")):
+            if not tensor.name.startswith(("out.", "last_", "grad.")):
                 _known_finite(tensor)
         _holdfast.record(path, run_of(made), stated)
     except ValueError as error:
