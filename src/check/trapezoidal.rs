@@ -13,7 +13,7 @@ use crate::problem::{Operand, Shape, Stages, Weights};
 use crate::results::{BACKWARD, CaseResult, RegimeNote, Search, TensorResult, Verdict};
 use crate::tensor::{ComputedName, Named};
 use crate::trapezoidal::{self, Writing};
-use crate::truth::trapezoidal as truth;
+use crate::truth::trapezoidal::{self as truth, Certified};
 
 /// Positions × channels × states whose truth takes some seconds on two cores.
 const CERTIFIED: usize = 1_000_000;
@@ -107,8 +107,11 @@ pub(super) fn check(
             cases.push(case(place(BACKWARD, label), tensors));
             (0..all).for_each(|_| advance());
         }
-        let by = if is_certified { "by a certified truth" } else { "by values of f64" };
-        why.push_str(&format!("; every element of its gradients judged, {by}"));
+        why.push_str(match (&known, is_certified) {
+            (Err(_), _) => "; its gradients are not judged",
+            (Ok(_), true) => "; every element of its gradients judged, by a certified truth",
+            (Ok(_), false) => "; every element of its gradients judged, by values of f64",
+        });
     }
     if stages != Stages::NONE {
         why.push_str(&format!("; its arithmetic is stated: {stages}"));
@@ -167,8 +170,9 @@ fn known_outputs(
 ) -> Result<Named<Wanted, Output>, String> {
     let bounds: Vec<Named<Vec<Bounded>, Output>> =
         trapezoidal::outputs(problem, units, (Writing::AsSpecified, stages.log_space));
-    let each = (problem.steps() / problem.units().len()).max(1);
-    let count = (CERTIFIED / each).max(1).min(units.len());
+    let each = (problem.steps() / problem.units().len().max(1)).max(1);
+    // One at least, where it is not a matter of minutes.
+    let count = (CERTIFIED / each).max(usize::from(each <= 8 * CERTIFIED)).min(units.len());
     let (truths, _) = truth::outputs(problem, &units[..count]).map_err(|error| error.to_string())?;
     *certified = count;
     let blank = |name: Output| vec![None; problem.sizes.shape(name.axes()).iter().product()];
@@ -213,9 +217,9 @@ fn known_gradients(
     }))
 }
 
-fn wanted(bounds: &[Bounded], truth: Option<&[f64]>) -> Wanted {
+fn wanted(bounds: &[Bounded], truth: Option<&[Certified]>) -> Wanted {
     let one = |(i, bounded): (usize, &Bounded)| match truth {
-        Some(truth) => Some((truth[i], bounded.error)),
+        Some(truth) => Some((truth[i].value, bounded.error + truth[i].off)),
         None => Some((bounded.value, bounded.error * (1.0 + OF_DOUBLES))),
     };
     bounds.iter().enumerate().map(one).collect()

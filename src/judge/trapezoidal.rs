@@ -2,23 +2,27 @@
 //! them off.
 //!
 //! A number is v = Σ tᵢ, a sum of products, with s ≥ Σ|tᵢ| and the bound e of its error. A sum adds s and e, and rounds by u(s + e); a
-//! product has s = s₁s₂, e = e₁s₂ + s₁e₂ + e₁e₂, and rounds by u(s₁ + e₁)(s₂ + e₂). Because each operation rounds by u of all of its
-//! terms, whatever they cancel to, the bound holds for every order of the additions in which no term passes more of them, and for
-//! products that are distributed: states that are carried, or C Bᵀ times decays. Functions have the errors that their libraries
-//! document ([`crate::promise::allowance`]), and carry those of their arguments by their slopes.
+//! product has s = s₁s₂, e = e₁s₂ + s₁e₂ + e₁e₂, and rounds by u(s₁ + e₁)(s₂ + e₂). Each operation rounds by u of all of its terms,
+//! whatever they cancel to. Sums over states, channels, positions and heads are charged all of their additions for each term, so that
+//! their order is free; a state and its cotangent pass one addition for each step and the joins of a scan, as elsewhere
+//! ([`super::budget`]). Functions have the errors that their libraries document ([`crate::promise::allowance`]), and carry those of their
+//! arguments by their slopes.
 //!
-//! Everything is the worst case, and is so a wider bound over long memories than that of other scans ([`super::budget`]): all states of
-//! a head have one Ā, whose roundings count as repeats there, too, so that little would be gained.
+//! The roundings of θ are taken as random, as those of states are there: λ√(3lm) of U·2π for l positions, of which m have one step, or all
+//! of them where that is less. All else is the worst case. It is wider over long memories than the bounds of other scans: all states of a
+//! head have one Ā, whose roundings count as repeats there, so that little would be gained; and an error of θ counts from the start on, also
+//! in what depends on the angle between two positions alone.
 
 use std::f64::consts::PI;
 
+use super::budget::LAMBDA;
 use super::scan::{UNBOUNDED, beyond};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
 use super::where_it_fails::Places;
 use crate::problem::trapezoidal::{Sizes, Values, noun};
 use crate::promise::allowance::{
-    EXPONENTIAL, HALF_SUBNORMAL, LIBRARY_TANH, LIBRARY_TURN, SIGMOID, SOFTPLUS, U,
+    EXPONENTIAL, GATE_UNDERFLOW, HALF_SUBNORMAL, LIBRARY_TANH, LIBRARY_TURN, SIGMOID, SOFTPLUS, U,
 };
 use crate::results::{TensorResult, Verdict};
 use crate::tensor::ComputedName;
@@ -88,7 +92,9 @@ impl Number for Bounded {
     fn sigmoid(&self) -> Self {
         let value = 1.0 / (1.0 + (-self.value).exp());
         let slope = (value * (1.0 - value) * self.error.exp()).min(0.25);
-        Bounded::of_function(value, (slope, self.error), SIGMOID)
+        let sigmoid = Bounded::of_function(value, (slope, self.error), SIGMOID);
+        // e^−x may overflow there, and it become 0.
+        if self.value - self.error < GATE_UNDERFLOW { sigmoid.off(value) } else { sigmoid }
     }
 
     fn tanh(&self) -> Self {
@@ -108,15 +114,27 @@ impl Number for Bounded {
         [cos, sin].map(|value| Bounded::of_function(value, (1.0, self.error), LIBRARY_TURN))
     }
 
-    fn off_by(mut self, relative: f64) -> Self {
-        if relative > 0.0 && self.terms > 0.0 {
-            self.error += relative * (self.terms + self.error);
-        }
-        self
+    fn joined(&self, other: &Self) -> Self {
+        let (value, terms) = (self.value + other.value, self.terms + other.terms);
+        Bounded { value, terms, error: self.error + other.error }
     }
 
-    fn within(self, size: f64) -> Self {
-        Bounded { terms: self.terms.min(size), ..self }
+    fn summed(self, additions: usize) -> Self {
+        self.off_by(additions as f64 * U)
+    }
+
+    fn walked(self, additions: usize, size: f64, repeats: usize) -> Self {
+        let count = additions as f64;
+        let roundings = count.min(LAMBDA * (count * repeats as f64).sqrt());
+        self.off(roundings * U * size)
+    }
+
+    fn off(self, by: f64) -> Self {
+        Bounded { error: self.error + by, ..self }
+    }
+
+    fn reach(&self) -> f64 {
+        self.terms + self.error
     }
 
     fn about(&self) -> f64 {
@@ -158,7 +176,8 @@ pub fn judge(
     }
     let (verdict, reason) = match () {
         () if tally.fails() => (Verdict::Fail, String::new()),
-        () if tally.unbounded.is_some() || judged.is_empty() => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
+        () if judged.is_empty() => (Verdict::Unmeasured, "all of it is padding".to_owned()),
+        () if tally.unbounded.is_some() => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
         () => (Verdict::Pass, String::new()),
     };
     let ratio = tally.worst.map_or(0.0, |(_, _, distance)| distance.ratio);

@@ -3,6 +3,7 @@
 use super::forward::skipped;
 use super::{Gradients, Head, Number, Prepared, Writing};
 use crate::problem::trapezoidal::{Cotangents, Input, Output, Sizes};
+use crate::promise::allowance::U;
 
 /// Cotangents of what the channels of a head share, summed over these.
 struct Shared<N> {
@@ -24,7 +25,12 @@ struct Own<N> {
 }
 
 fn add<N: Number>(sum: &mut N, term: &N) {
-    *sum = sum.plus(term);
+    *sum = sum.joined(term);
+}
+
+/// Sums of so many terms each.
+fn all_summed<N: Number>(values: &mut [N], terms: usize) {
+    values.iter_mut().for_each(|value| *value = value.clone().summed(terms.saturating_sub(1)));
 }
 
 pub(super) fn gradients<N: Number>(
@@ -58,8 +64,16 @@ pub(super) fn gradients<N: Number>(
     for p in 0..channels {
         channel(head, (prepared, writing), p, &given, (&mut shared, &mut own));
     }
+    for of_states in [&mut shared.decay, &mut shared.before, &mut shared.now] {
+        all_summed(of_states, channels * states);
+    }
+    for of_channels in [&mut shared.b, &mut shared.c, &mut shared.b_before] {
+        all_summed(of_channels, channels + 1);
+    }
+    shared.skip = shared.skip.summed(channels * len);
+    let log_space = prepared.block.map(|block| running(head, &shared, prepared, block));
     let of_angles = |k| given(Output::LastAngle, k);
-    finished(head, prepared, of_angles, shared, own)
+    finished(head, (prepared, log_space), of_angles, shared, own)
 }
 
 /// One channel, from its last position to its first.
@@ -107,26 +121,51 @@ fn channel<N: Number>(
             }
             let by_now = of_x.times(&prepared.now[l]);
             let of_w = held[n].as_ref().map_or(by_now.clone(), |held| by_now.plus(held));
-            of_u = of_u.plus(&of_w.times(&b[n]));
+            add(&mut of_u, &of_w.times(&b[n]));
             add(&mut shared.b[l * states + n], &of_w.times(&u(l)));
             carried[n] = whole.times(&prepared.decay[l]);
             held[n] = Some(of_before);
         }
         add(&mut own.u[at], &of_u);
+        own.u[at] = own.u[at].clone().summed(states + 2);
     }
     own.initial_state.append(&mut carried);
     let held = || held.iter().flatten();
     for (sum, held) in shared.b_before.iter_mut().zip(held()) {
         add(sum, &held.times(u_before.as_ref().unwrap_or(&N::zero())));
     }
-    let of_u = prepared.b_before.as_ref().map(|b| N::zero().plus_dot(held(), b));
-    own.initial_u.push(of_u.unwrap_or_else(N::zero));
+    let held: Vec<N> = held().cloned().collect();
+    own.initial_u.push(prepared.b_before.as_ref().map_or_else(N::zero, |b| N::dot(&held, b)));
 }
+
+/// What a scan in log space may have ∂L/∂(ΔA) off at each position, by blocks of so many: it is what is left of running sums over the block
+/// of derivatives by running sums, each a row and a column of products of an output and an input. Of the former there are the block's
+/// positions, of the latter as many, and of the channels and states of each.
+fn running<N: Number>(head: &Head, shared: &Shared<N>, prepared: &Prepared<N>, block: usize) -> Vec<f64> {
+    let Sizes { l: len, p: channels, n: states, .. } = head.sizes;
+    let met = |l: usize| {
+        let of_decay = shared.decay[l].reach() * prepared.decay[l].reach();
+        of_decay
+            + shared.now[l].reach() * prepared.now[l].reach()
+            + shared.before[l].reach() * prepared.before[l].reach()
+    };
+    let mut off = vec![0.0; len];
+    for (chunk, first) in off.chunks_mut(block).zip((0..len).step_by(block)) {
+        let all: f64 = (first..first + chunk.len()).map(met).sum();
+        let roundings = (2 * block.min(len) + channels * states) as f64 + PRODUCTS;
+        let sums = prepared.of_reads[first];
+        chunk.fill(2.0 * all * (roundings * U + sums));
+    }
+    off
+}
+
+/// Roundings of the products of an output and an input: decays, Δ, λ and both sides.
+const PRODUCTS: f64 = 16.0;
 
 /// What is shared, down to the inputs that it was made of.
 fn finished<N: Number>(
     head: &Head,
-    prepared: &Prepared<N>,
+    (prepared, log_space): (&Prepared<N>, Option<Vec<f64>>),
     of_angle: impl Fn(usize) -> N,
     mut shared: Shared<N>,
     own: Own<N>,
@@ -144,9 +183,14 @@ fn finished<N: Number>(
         let held = before.times(&prepared.decay[l]);
         let mut delta = now.times(&prepared.lambda[l]).plus(&held.times(&prepared.rest[l]));
         of_lambda[l] = now.times(&prepared.delta[l]).minus(&held.times(&prepared.delta[l]));
-        of_trap[l] = of_lambda[l].times(&prepared.lambda[l]).times(&prepared.rest[l]);
+        // Whichever of λ and 1 − λ is made of the other is off by u.
+        let whole = of_lambda[l].times(&prepared.lambda[l]).times(&prepared.rest[l]);
+        of_trap[l] = whole.off(2.0 * U * of_lambda[l].reach());
         let of_decay = shared.decay[l].plus(&before.times(&prepared.held[l]));
         of_rate[l] = of_decay.times(&prepared.decay[l]);
+        if let Some(log_space) = &log_space {
+            of_rate[l] = of_rate[l].clone().off(log_space[l]);
+        }
         if head.inputs.get(Input::Adt).is_none() {
             add(&mut of_a, &of_rate[l].times(&prepared.delta[l]));
             delta = delta.plus(&of_rate[l].times(&head.or_zero(Input::A, 0)));
@@ -162,20 +206,21 @@ fn finished<N: Number>(
                 of[at + 1] = odd.times(cos).minus(&even.times(sin));
             }
             let tanh = &prepared.tanh[l * angles + k];
-            let by_delta = of_theta[k].times(&N::pi());
-            delta = delta.plus(&by_delta.times(tanh));
+            let by_delta = of_theta[k].clone().summed(2 * (len - l)).times(&N::pi());
+            add(&mut delta, &by_delta.times(tanh));
             of_tanh[l * angles + k] =
                 by_delta.times(&prepared.delta[l]).times(&N::one().minus(&tanh.times(tanh)));
         }
+        delta = delta.summed(angles);
         of_delta[l] = if head.delta_softplus { delta.times(&prepared.raw[l].sigmoid()) } else { delta };
     }
     let summed = |values: &[N], width: usize| -> Vec<N> {
-        let of = |at| values.iter().skip(at).step_by(width).fold(N::zero(), |sum, value| sum.plus(value));
-        (0..width).map(of).collect()
+        let of = |at| values.iter().skip(at).step_by(width).fold(N::zero(), |sum, value| sum.joined(value));
+        (0..width).map(|at| of(at).summed(values.len() / width)).collect()
     };
     let all = [
         (Input::U, own.u),
-        (Input::A, vec![of_a]),
+        (Input::A, vec![of_a.summed(len)]),
         (Input::Adt, of_rate),
         (Input::Lambda, of_lambda),
         (Input::Trap, of_trap),
@@ -189,7 +234,7 @@ fn finished<N: Number>(
         (Input::DeltaBias, summed(&of_delta, 1)),
         (Input::Delta, of_delta),
         (Input::InitialState, own.initial_state),
-        (Input::InitialAngle, of_theta),
+        (Input::InitialAngle, of_theta.into_iter().map(|theta| theta.summed(2 * len)).collect()),
         (Input::InitialB, shared.b_before),
         (Input::InitialU, own.initial_u),
     ];

@@ -1,5 +1,9 @@
 //! The scan.
 
+use std::collections::HashMap;
+use std::f64::consts::TAU;
+use std::num::NonZeroUsize;
+
 use super::{Head, Number, Outputs};
 use crate::problem::stages::LogSpace;
 use crate::problem::trapezoidal::{Input, Output, Sizes};
@@ -43,8 +47,11 @@ pub struct Prepared<N> {
     pub c: Vec<N>,
     /// w_{−1} is this times u_{−1}: (n)
     pub b_before: Option<Vec<N>>,
-    /// What a scan in log space may be off where states are read, or their cotangents, of all terms: by the sum at the end of the block.
+    /// What states and their cotangents may be off where they are read, of all terms: by the joins of a scan, and in log space by the sum
+    /// at the end of the block.
     pub of_reads: Vec<f64>,
+    /// Positions of a block of running sums; none where decays are products.
+    pub block: Option<usize>,
 }
 
 impl<N: Number> Prepared<N> {
@@ -65,10 +72,10 @@ impl<N: Number> Prepared<N> {
             b: Vec::with_capacity(len * states),
             c: Vec::with_capacity(len * states),
             b_before: head.inputs.get(Input::InitialB).map(|b| b.iter().map(|&b| N::exact(b)).collect()),
-            of_reads: vec![0.0; len],
+            of_reads: vec![U * scan_joins(len); len],
+            block: log_space.map(|scan| scan.block.map_or(len, NonZeroUsize::get)),
         };
-        let from_start = |theta: &N| [theta.about().min(0.0), theta.about().max(0.0)];
-        let mut ranges: Vec<[f64; 2]> = all.last_angle.iter().map(from_start).collect();
+        let mut walks: Vec<Walk<N>> = all.last_angle.iter().map(Walk::new).collect();
         // The running sum of |ΔA| in its block.
         let mut sum = 0.0;
         for l in 0..len {
@@ -91,7 +98,7 @@ impl<N: Number> Prepared<N> {
                 // ([`crate::judge::budget`] has it: "In log space".)
                 let off = U * sum;
                 decay = decay.off_by(if off < 1.0 { off / (1.0 - off) } else { f64::INFINITY });
-                all.of_reads[l] = (2.0 * scan_joins(len) + 2.0) * U * sum;
+                all.of_reads[l] += (2.0 * scan_joins(len) + 2.0) * U * sum;
             }
             let lambda = match head.number::<N>(Input::Trap, l) {
                 Some(trap) => trap.sigmoid(),
@@ -101,7 +108,7 @@ impl<N: Number> Prepared<N> {
             let held = rest.times(&delta);
             all.before.push(held.times(&decay));
             all.now.push(lambda.times(&delta));
-            all.turn(head, l, &delta, &mut ranges);
+            all.turn(head, l, &delta, &mut walks);
             for (values, input, bias) in
                 [(&mut all.b, Input::B, Input::BBias), (&mut all.c, Input::C, Input::CBias)]
             {
@@ -129,18 +136,17 @@ impl<N: Number> Prepared<N> {
             all.rest.push(rest);
             all.held.push(held);
         }
-        let block = log_space.and_then(|LogSpace { block }| block).map_or(len, std::num::NonZeroUsize::get);
-        all.of_reads.chunks_mut(block).for_each(|block| block.fill(block.last().copied().unwrap_or(0.0)));
+        all.of_reads
+            .chunks_mut(all.block.unwrap_or(len))
+            .for_each(|block| block.fill(block.last().copied().unwrap_or(0.0)));
         all
     }
 
-    /// θ_l = θ_{l−1} + π tanh(angles_l) Δ_l. Whatever positions a partial sum is over, it is not larger than the range that θ has had.
-    fn turn(&mut self, head: &Head, l: usize, delta: &N, ranges: &mut [[f64; 2]]) {
-        for (k, [least, most]) in ranges.iter_mut().enumerate() {
+    /// θ_l = θ_{l−1} + π tanh(angles_l) Δ_l
+    fn turn(&mut self, head: &Head, l: usize, delta: &N, walks: &mut [Walk<N>]) {
+        for (k, walk) in walks.iter_mut().enumerate() {
             let tanh = head.or_zero::<N>(Input::Angles, l * head.sizes.k + k).tanh();
-            let theta = self.last_angle[k].plus(&tanh.times(&N::pi()).times(delta));
-            (*least, *most) = (least.min(theta.about()), most.max(theta.about()));
-            let theta = theta.within(*most - *least);
+            let theta = walk.add(&tanh.times(&N::pi()).times(delta));
             self.turns.push(theta.cos_sin());
             self.tanh.push(tanh);
             self.last_angle[k] = theta;
@@ -194,7 +200,35 @@ impl<N: Number> Prepared<N> {
 
     /// y of a channel at a position, before skip and gate.
     pub fn read(&self, states: &[N], l: usize) -> N {
-        N::zero().plus_dot(states, &self.c[l * states.len()..]).off_by(self.of_reads[l])
+        N::dot(states, &self.c[l * states.len()..]).off_by(self.of_reads[l])
+    }
+}
+
+/// An angle as it grows. Whatever positions a partial sum is over, it is not larger than the range that θ has had; and kept modulo 2π, not
+/// than 2π, which is taken off or added with one rounding more, and is itself off by half of one: three in all.
+struct Walk<N> {
+    sum: N,
+    range: [f64; 2],
+    steps: HashMap<u64, usize>,
+    additions: usize,
+    repeats: usize,
+}
+
+impl<N: Number> Walk<N> {
+    fn new(start: &N) -> Self {
+        let range = [start.about().min(0.0), start.about().max(0.0)];
+        Walk { sum: start.clone(), range, steps: HashMap::new(), additions: 0, repeats: 1 }
+    }
+
+    fn add(&mut self, step: &N) -> N {
+        self.sum = self.sum.joined(step);
+        let about = self.sum.about();
+        self.range = [self.range[0].min(about), self.range[1].max(about)];
+        self.additions += 3;
+        let again = self.steps.entry(step.about().to_bits()).or_default();
+        *again += 1;
+        self.repeats = self.repeats.max(*again);
+        self.sum.clone().walked(self.additions, (self.range[1] - self.range[0]).max(TAU), self.repeats)
     }
 }
 

@@ -71,9 +71,14 @@ pub fn gradients<N: Number>(
         for (name, values) in part.iter() {
             let sums = &mut whole[name];
             for (at, value) in problem.places(name.axes(), unit).into_iter().zip(values) {
-                sums[at] = sums[at].plus(value);
+                sums[at] = sums[at].joined(value);
             }
         }
+    }
+    // Of heads that read one group, and of sequences.
+    let most = problem.sequences.len().max(problem.sizes.h / problem.sizes.g);
+    for (_, sums) in whole.iter_mut().filter(|_| most > 1) {
+        sums.iter_mut().for_each(|sum| *sum = sum.clone().summed(most - 1));
     }
     whole
 }

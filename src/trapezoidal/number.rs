@@ -15,14 +15,29 @@ pub trait Number: Clone + Send + Sync {
     fn softplus(&self) -> Self;
     fn cos_sin(&self) -> [Self; 2];
 
-    /// The same, as an implementation may have it that is off by so much of all its terms: of numbers that carry what they may be off.
-    fn off_by(self, _relative: f64) -> Self {
+    /// A sum whose own rounding [`Number::summed`] counts, once for all of its terms.
+    fn joined(&self, other: &Self) -> Self {
+        self.plus(other)
+    }
+
+    /// The same after so many additions, in any order.
+    fn summed(self, _additions: usize) -> Self {
         self
     }
 
-    /// The same sum, of which no partial sum is larger than this.
-    fn within(self, _size: f64) -> Self {
+    /// The same after so many additions of a running sum that stays within a size, of which one comes again so often.
+    fn walked(self, _additions: usize, _size: f64, _repeats: usize) -> Self {
         self
+    }
+
+    /// The same, as an implementation may have it that is off by so much more.
+    fn off(self, _by: f64) -> Self {
+        self
+    }
+
+    /// The largest that its terms may come to together, without their signs; 0 of numbers that do not carry what they may be off.
+    fn reach(&self) -> f64 {
+        0.0
     }
 
     /// About what it is.
@@ -36,15 +51,15 @@ pub trait Number: Clone + Send + Sync {
         Self::exact(1.0)
     }
 
-    /// self + Σ xᵢ yᵢ
-    fn plus_dot<'a>(
-        self,
-        x: impl IntoIterator<Item = &'a Self>,
-        y: impl IntoIterator<Item = &'a Self>,
-    ) -> Self
-    where
-        Self: 'a,
-    {
-        x.into_iter().zip(y).fold(self, |sum, (x, y)| sum.plus(&x.times(y)))
+    /// The same, off by so much of all its terms.
+    fn off_by(self, relative: f64) -> Self {
+        let reach = self.reach();
+        if reach == 0.0 { self } else { self.off(relative * reach) }
+    }
+
+    /// Σ xᵢ yᵢ in any order
+    fn dot(x: &[Self], y: &[Self]) -> Self {
+        let products = x.iter().zip(y).map(|(x, y)| x.times(y));
+        products.fold(Self::zero(), |sum, product| sum.joined(&product)).summed(x.len().saturating_sub(1))
     }
 }

@@ -3,7 +3,7 @@
 
 use nalgebra::Complex;
 
-use super::certify::{Certificate, Doubt, Settled, settle};
+use super::certify::{Certificate, settle};
 use super::number::ball::{Ball, Enclosure};
 use super::number::double_double::DoubleDouble;
 use super::number::elementary::{
@@ -40,6 +40,11 @@ fn is_too_large<R: Real>(x: &R) -> bool {
     x.exponent().is_some_and(|exponent| exponent >= LARGEST)
 }
 
+/// e^x for x below −2¹⁶ + 1.
+fn vanished<R: Real>() -> Ball<R> {
+    Ball { mid: R::zero(), radius: Mag::pow2(-94_000) }
+}
+
 /// Nothing is known of it.
 fn unknown<R: Real>() -> Ball<R> {
     Ball { mid: R::zero(), radius: Mag::UNBOUNDED }
@@ -68,7 +73,11 @@ impl<R: Scalar> Number for Ball<R> {
     }
 
     fn exp(&self) -> Self {
-        if is_too_large(&self.mid) { unknown() } else { exp_by_doubling(self) }
+        match is_too_large(&self.mid) {
+            false => exp_by_doubling(self),
+            true if self.mid < R::zero() && self.radius.at_most_pow2(0) => vanished(),
+            true => unknown(),
+        }
     }
 
     fn sigmoid(&self) -> Self {
@@ -92,7 +101,11 @@ impl<R: Scalar> Number for Ball<R> {
     }
 
     fn softplus(&self) -> Self {
-        if is_too_large(&self.mid) { unknown() } else { softplus_by_artanh(self) }
+        match is_too_large(&self.mid) {
+            false => softplus_by_artanh(self),
+            true if self.mid > R::zero() => Number::plus(self, &vanished()),
+            true => vanished(),
+        }
     }
 
     fn cos_sin(&self) -> [Self; 2] {
@@ -150,7 +163,11 @@ impl<R: Scalar> Number for Plain<R> {
     }
 
     fn softplus(&self) -> Self {
-        if is_too_large(&self.0) { *self } else { Plain(softplus_by_halley(self.0)) }
+        match is_too_large(&self.0) {
+            false => Plain(softplus_by_halley(self.0)),
+            true if self.0 > R::zero() => *self,
+            true => Plain(R::zero()),
+        }
     }
 
     fn cos_sin(&self) -> [Self; 2] {
@@ -166,19 +183,32 @@ impl<R: Scalar> Number for Plain<R> {
     }
 }
 
-/// What these heads return, each value correctly rounded, but for ties.
+/// A value that is certified: correctly rounded, or else in the widest arithmetic known to be off by so much at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certified {
+    pub value: f64,
+    pub off: f64,
+}
+
+/// What these heads return.
 ///
 /// # Errors
 /// Values that cannot be certified.
-pub fn outputs(problem: &Trapezoidal, units: &[Unit]) -> Result<(Vec<Named<Vec<f64>, Output>>, Certificate)> {
+pub fn outputs(
+    problem: &Trapezoidal,
+    units: &[Unit],
+) -> Result<(Vec<Named<Vec<Certified>, Output>>, Certificate)> {
     climb(&|| outputs_by::<DoubleDouble>(problem, units), &|| outputs_by::<Wide>(problem, units))
 }
 
-/// The gradients of a whole run, each value correctly rounded, but for ties.
+/// The gradients of a whole run.
 ///
 /// # Errors
 /// As [`outputs`]'.
-pub fn gradients(problem: &Trapezoidal, given: &Cotangents) -> Result<(Named<Vec<f64>, Input>, Certificate)> {
+pub fn gradients(
+    problem: &Trapezoidal,
+    given: &Cotangents,
+) -> Result<(Named<Vec<Certified>, Input>, Certificate)> {
     climb(&|| gradients_by::<DoubleDouble>(problem, given), &|| gradients_by::<Wide>(problem, given))
 }
 
@@ -190,7 +220,7 @@ fn climb<T>(narrow: &dyn Fn() -> Result<T>, wide: &dyn Fn() -> Result<T>) -> Res
 fn outputs_by<R: Scalar>(
     problem: &Trapezoidal,
     units: &[Unit],
-) -> Result<(Vec<Named<Vec<f64>, Output>>, Certificate)> {
+) -> Result<(Vec<Named<Vec<Certified>, Output>>, Certificate)> {
     let bounded: Vec<Named<Vec<Ball<R>>, Output>> =
         trapezoidal::outputs(problem, units, (Writing::AsSpecified, None));
     let plain: Vec<Named<Vec<Plain<R>>, Output>> =
@@ -203,7 +233,7 @@ fn outputs_by<R: Scalar>(
 fn gradients_by<R: Scalar>(
     problem: &Trapezoidal,
     given: &Cotangents,
-) -> Result<(Named<Vec<f64>, Input>, Certificate)> {
+) -> Result<(Named<Vec<Certified>, Input>, Certificate)> {
     let bounded: Named<Vec<Ball<R>>, Input> =
         trapezoidal::gradients(problem, given, (Writing::AsSpecified, None));
     let plain: Named<Vec<Plain<R>>, Input> = trapezoidal::gradients(problem, given, (Writing::Shifted, None));
@@ -216,32 +246,37 @@ fn settled<R: Scalar, K: Ord + Copy + std::fmt::Display>(
     bounded: &Named<Vec<Ball<R>>, K>,
     plain: &Named<Vec<Plain<R>>, K>,
     certificate: &mut Certificate,
-) -> Result<Named<Vec<f64>, K>> {
+) -> Result<Named<Vec<Certified>, K>> {
     let mut all = Named::default();
     for (name, bounded, plain) in bounded.zip(plain) {
         let mut values = Vec::with_capacity(bounded.len());
         for (at, (bounded, Plain(plain))) in bounded.iter().zip(plain).enumerate() {
             if bounded.is_exact_zero() {
                 certificate.count_exact(0.0);
-                values.push(0.0);
+                values.push(Certified { value: 0.0, off: 0.0 });
                 continue;
             }
-            let settled = match settle(plain, bounded) {
-                // A tie, or next to one: sums of a few products are. Either neighbour is as near as a judge can tell.
-                Err(Doubt::Boundary) if !R::NARROW => {
-                    Ok(Settled { value: bounded.mid.to_nearest_f64(), agreement: R::REQUIRED })
+            values.push(match settle(plain, bounded) {
+                Ok(settled) => {
+                    certificate.count(settled, R::BITS);
+                    Certified { value: settled.value, off: 0.0 }
                 }
-                settled => settled,
-            };
-            let settled = settled.map_err(|doubt| TruthError::Uncertified {
-                place: format!("element {at} of {name}"),
-                reason: doubt.reason(),
-                bits: R::BITS,
-            })?;
-            certificate.count(settled, R::BITS);
-            values.push(settled.value);
+                // Sums of a few products may be ties, and others come to 0, or next to it, without a proof: a judge needs neither.
+                Err(doubt) => enclosed(plain, bounded).filter(|_| !R::NARROW).ok_or_else(|| {
+                    let place = format!("element {at} of {name}");
+                    TruthError::Uncertified { place, reason: doubt.reason(), bits: R::BITS }
+                })?,
+            });
         }
         all.insert(name, values);
     }
     Ok(all)
+}
+
+/// The nearest f64, and what it is off by a bound that is proved and by the other route; none where there is no bound.
+fn enclosed<R: Scalar>(plain: &R, bounded: &Ball<R>) -> Option<Certified> {
+    let value = bounded.mid.to_nearest_f64();
+    let rounded = (R::exact(value) - bounded.mid).magnitude();
+    let off = (bounded.radius + rounded + (*plain - bounded.mid).magnitude()).to_f64()?;
+    (value.is_finite() && off.is_finite()).then_some(Certified { value, off })
 }

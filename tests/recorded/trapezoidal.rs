@@ -10,7 +10,7 @@ use holdfast::problem::{InputType, recorded::TrapezoidalRun};
 use holdfast::results::{CaseResult, Search, Verdict};
 use holdfast::tensor::{ComputedName, Named};
 use holdfast::tensor_file::TensorFile;
-use holdfast::truth::trapezoidal as truth;
+use holdfast::truth::trapezoidal::{self as truth, Certified};
 use rand::RngExt as _;
 use safetensors::Dtype;
 
@@ -179,9 +179,11 @@ fn by_differences(problem: &Trapezoidal, given: &Named<Vec<f32>, Output>, input:
         let value = &mut moved.inputs[input].values[at];
         *value += step;
         let (outputs, _) = truth::outputs(&moved, &units).expect("certified");
-        let of = |(unit, of): (&Unit, &Named<Vec<f64>, Output>)| -> f64 {
+        let of = |(unit, of): (&Unit, &Named<Vec<Certified>, Output>)| -> f64 {
             let own = problem.cotangents_of(given, *unit);
-            own.zip(of).map(|(_, g, y)| g.iter().zip(y).map(|(g, y)| f64::from(*g) * y).sum::<f64>()).sum()
+            own.zip(of)
+                .map(|(_, g, y)| g.iter().zip(y).map(|(g, y)| f64::from(*g) * y.value).sum::<f64>())
+                .sum()
         };
         units.iter().zip(&outputs).map(of).sum()
     };
@@ -209,8 +211,8 @@ fn gradients_are_those_of_the_outputs() {
     let mut worst = 0.0f64;
     for (input, values) in gradients.iter() {
         let at = values.len() / 2;
-        let scale = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        let error = (values[at] - by_differences(&problem, &given, input, at)).abs() / scale;
+        let scale = values.iter().fold(0.0f64, |most, value| most.max(value.value.abs()));
+        let error = (values[at].value - by_differences(&problem, &given, input, at)).abs() / scale;
         worst = worst.max(error);
         assert!(error < 1e-8, "{input}: {error:e} of {scale:e}");
     }
@@ -222,7 +224,7 @@ fn gradients_are_those_of_the_outputs() {
             file.set(&output.cotangent(), tensor(Dtype::F32, &SIZES.shape(output.axes()), values));
         }
         for (input, values) in gradients.iter() {
-            let values: Vec<f32> = values.iter().map(|value| (value * factor) as f32).collect();
+            let values: Vec<f32> = values.iter().map(|value| (value.value * factor) as f32).collect();
             file.set(
                 &format!("grad.{input}.trapezoidal"),
                 tensor(Dtype::F32, &SIZES.shape(input.axes()), &values),
@@ -245,7 +247,7 @@ fn what_is_no_such_run_is_refused() {
         read(&file).map(|_: Recorded<_>| ()).expect_err("refused").to_string()
     };
     let turned = tensor(Dtype::F32, &[SIZES.b, SIZES.h, SIZES.l], &problem.inputs[Input::Trap].values);
-    let all: [(&str, &dyn Fn(&mut File)); 7] = [
+    let all: [(&str, &dyn Fn(&mut File)); 10] = [
         ("`A` and `ADT` are the same", &|file| file.set("A", tensor(Dtype::F32, &[SIZES.h], &[-1.0; 4]))),
         ("`lambda` is missing, expected u, delta, A or ADT, lambda or trap", &|file| file.remove("trap")),
         ("transpose it to (b, l, h)", &|file| file.set("trap", turned.clone())),
@@ -253,6 +255,11 @@ fn what_is_no_such_run_is_refused() {
         ("at most half of the 5 states", &|file| {
             file.set("angles", tensor(Dtype::F32, &[1, 12, 4, 3], &[0.0; 144]));
         }),
+        ("are the same one", &|file| {
+            file.set("final_states.trapezoidal", tensor(Dtype::F32, &[2, 4, 2, 5], &[0.0; 80]))
+        }),
+        ("expected I32 or I64", &|file| file.set("cu_seqlens", tensor(Dtype::F32, &[3], &[0.0, 5.0, 12.0]))),
+        ("`C` is missing", &|file| file.remove("C")),
         ("its method is `trapezoidal`", &|file| file.set("dt_biass", tensor(Dtype::F32, &[4], &[0.0; 4]))),
         ("no such statement in a run of Mamba-3's rule", &|file| {
             file.metadata.insert("dt_limit".to_owned(), "0 1".to_owned());

@@ -32,12 +32,7 @@ impl Layout {
         if indices.is_none() && starts.is_none() {
             return Ok(Packing::NONE);
         }
-        for info in [indices, starts].into_iter().flatten() {
-            if !matches!(info.stored, Stored::I32 | Stored::I64) {
-                let hint = "it has integers, as the kernel is given them";
-                return Err(mistyped(&info.name, info, "I32 or I64".to_owned(), hint));
-            }
-        }
+        [indices, starts].into_iter().flatten().try_for_each(has_integers)?;
         if self.conventions.direction == Direction::Reverse {
             let needs = "sequences that are not packed";
             return Err(RecordError::Contradiction {
@@ -50,14 +45,7 @@ impl Layout {
             return Err(misplaced(info, format!("({batch}, {seqlen}), the sequence of each position")));
         }
         let Some(starts) = starts else { return Ok(Packing::NONE) };
-        if batch != 1 {
-            let hint = "sequences that are packed are one item; of a batch, seq_idx tells which one each position is of";
-            return Err(size("u", "batch", batch, format!("1 beside {CU_SEQLENS}"), hint));
-        }
-        let count = match starts.shape[..] {
-            [ends] if ends >= 2 => ends - 1,
-            _ => return Err(misplaced(starts, "(sequences + 1)".to_owned())),
-        };
+        let count = sequences(starts, batch)?;
         let states = |name: Option<&str>| {
             let info = name.and_then(|name| file.info(name));
             if info.is_some_and(|info| info.shape.first() == Some(&1)) { 1 } else { count }
@@ -149,4 +137,26 @@ pub(super) fn starts(ends: &[i64], seqlen: usize) -> Result<Vec<usize>> {
         starts.push(place);
     }
     Ok(starts)
+}
+
+fn has_integers(info: &TensorInfo) -> Result<()> {
+    if matches!(info.stored, Stored::I32 | Stored::I64) {
+        return Ok(());
+    }
+    let hint = "it has integers, as the kernel is given them";
+    Err(mistyped(&info.name, info, "I32 or I64".to_owned(), hint))
+}
+
+/// How many sequences these starts are of, in a batch of so many items.
+pub(super) fn sequences(starts: &TensorInfo, batch: usize) -> Result<usize> {
+    has_integers(starts)?;
+    if batch != 1 {
+        let hint =
+            "sequences that are packed are one item; of a batch, seq_idx tells which one each position is of";
+        return Err(size("u", "batch", batch, format!("1 beside {CU_SEQLENS}"), hint));
+    }
+    match starts.shape[..] {
+        [ends] if ends >= 2 => Ok(ends - 1),
+        _ => Err(misplaced(starts, "(sequences + 1)".to_owned())),
+    }
 }

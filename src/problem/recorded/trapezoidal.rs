@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use super::layout::{misshapen, missing_of, mistyped, size};
 use super::metadata::{STATEMENTS, check_keys, is_statement, softplus, stages};
 use super::names::{CU_SEQLENS, own_name};
-use super::packing::starts;
+use super::packing::{sequences, starts};
 use super::shapes::{Axis, fits, shape_of, turned};
 use super::{RecordError, Result};
 use crate::formula::Textbook;
@@ -98,7 +98,8 @@ pub(super) fn is_of_rule<R>(file: &TensorFile<R>) -> bool {
     };
     file.names().any(|name| match kind(name) {
         Some(Kind::Input(input)) => only(input),
-        Some(Kind::Output(..) | Kind::Gradient(..)) => name.split('.').any(|part| part == RULE),
+        Some(Kind::Output(..)) => name.split('.').nth(1) == Some(RULE),
+        Some(Kind::Gradient(..)) => name.split('.').nth(2) == Some(RULE),
         _ => false,
     })
 }
@@ -135,6 +136,8 @@ const SHAPES: &str = "spec.md §7 lists the shapes, in layout `blhp`";
 struct Reader<'f, R> {
     file: &'f TensorFile<R>,
     sizes: Sizes,
+    /// Where the last sequence ends: what is behind it is not read.
+    end: usize,
 }
 
 impl<R: Read + Seek> Reader<'_, R> {
@@ -156,11 +159,24 @@ impl<R: Read + Seek> Reader<'_, R> {
             }
         };
         let values = self.file.floats(name, 0..info.len)?.unwrap_or_default();
-        if let Some(at) = values.iter().position(|value| is_finite && !value.is_finite()) {
+        let is_read = |at: usize| {
+            let of_position = letters.find('l').map(|axis| place(info, at)[axis]);
+            of_position.is_none_or(|position| position < self.end)
+        };
+        let wrong = |&at: &usize| !values[at].is_finite() && is_read(at);
+        if let Some(at) = (0..values.len()).filter(|_| is_finite).find(wrong) {
             let index = shape_text(&place(info, at));
             return Err(RecordError::NotFinite { name: info.called(name), index, value: values[at] });
         }
         Ok(Values { stored, values })
+    }
+}
+
+/// Checks that a tensor is not there under another name already.
+fn once(is_there: bool, name: &str, other: &str) -> Result<()> {
+    match is_there {
+        false => Ok(()),
+        true => Err(RecordError::Twice { name: shown(name), other: shown(other) }),
     }
 }
 
@@ -194,7 +210,11 @@ impl TrapezoidalRun {
         for name in file.names().filter(|name| *name != CU_SEQLENS) {
             let unknown = || RecordError::Unknown {
                 name: shown(name),
-                expected: Input::ALL.map(Input::name).join(", "),
+                expected: format!(
+                    "{}, {}",
+                    Input::ALL.map(Input::name).join(", "),
+                    Output::ALL.map(|output| format!("{output}.trapezoidal")).join(", ")
+                ),
                 hint: "spec.md §7 lists the tensors of Mamba-3's rule; its method is `trapezoidal`"
                     .to_owned(),
             };
@@ -204,19 +224,22 @@ impl TrapezoidalRun {
             let is = |(_, kind): &&(String, Kind)| matches!(kind, Kind::Input(input) if *input == wanted);
             kinds.iter().find(is).map(|(name, _)| name.as_str())
         };
-        let mut reader = Reader { file, sizes: sizes(file, &named)? };
+        let mut reader = Reader { file, sizes: sizes(file, &named)?, end: 0 };
+        if let Some(info) = file.info(CU_SEQLENS) {
+            sequences(info, reader.sizes.b)?;
+        }
         let sequences = match file.integers(CU_SEQLENS)? {
             Some(ends) => {
-                if reader.sizes.b != 1 {
-                    let hint = "sequences that are packed are one item";
-                    return Err(size("u", "batch", reader.sizes.b, format!("1 beside {CU_SEQLENS}"), hint));
-                }
                 let starts = starts(&ends, reader.sizes.l)?;
                 starts.windows(2).map(|ends| (0, ends[0]..ends[1])).collect()
             }
             None => (0..reader.sizes.b).map(|item| (item, 0..reader.sizes.l)).collect::<Vec<_>>(),
         };
         reader.sizes.s = sequences.len();
+        reader.end = sequences.last().map_or(0, |(_, positions)| positions.end);
+        for input in [Input::U, Input::Delta, Input::B, Input::C] {
+            required(file, named(input).unwrap_or(input.name()))?;
+        }
         for (one, other) in [(Input::A, Input::Adt), (Input::Lambda, Input::Trap)] {
             match (named(one), named(other)) {
                 (Some(name), Some(other)) => {
@@ -265,15 +288,17 @@ impl TrapezoidalRun {
                             "a gradient belongs to an input of the file",
                         ));
                     }
-                    let values = reader.values(name, input.axes(), false)?;
-                    passes.entry(label.clone()).or_default().insert(*input, values);
+                    let (values, own) =
+                        (reader.values(name, input.axes(), false)?, passes.entry(label.clone()).or_default());
+                    once(own.get(*input).is_some(), name, &format!("grad.{input}"))?;
+                    own.insert(*input, values);
                 }
             }
         }
         if outputs.is_empty() && passes.is_empty() {
             return Err(RecordError::NoOutput);
         }
-        if !passes.is_empty() && given.get(Output::Out).is_none() {
+        if !passes.is_empty() && given.is_empty() {
             return Err(missing(file, &Output::Out.cotangent(), "a gradient needs what it starts from"));
         }
         let mut provenance = file.metadata().clone();
