@@ -24,10 +24,10 @@ use crate::written::{ComplexAs, File, Tensor, dtype, tensor};
 
 /// Channels of a head.
 const P: usize = 2;
-const SHAPE: Shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: 7, groups: 3 };
+pub const SHAPE: Shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: 7, groups: 3 };
 
 /// A problem whose heads of `P` channels have one Δ, A, D and bias.
-fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
+pub fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
     let (b, c) = (Operand::Variable, Operand::Variable);
     let mut rng = generator("layouts");
     let mut problem =
@@ -92,7 +92,7 @@ fn split(from: Tensor, axis: usize) -> Tensor {
 }
 
 /// The file in another layout. Gradients of what heads share are sums already.
-fn laid_out(plain: &File, order: Order) -> File {
+pub fn laid_out(plain: &File, order: Order) -> File {
     let mut file = File { metadata: plain.metadata.clone(), ..File::default() };
     file.metadata.insert("layout".to_owned(), order.name().to_owned());
     for (name, from) in &plain.tensors {

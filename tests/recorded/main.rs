@@ -13,6 +13,7 @@ mod backward_identified;
 mod begins;
 mod blind;
 mod budget;
+mod chunks;
 mod conventions;
 mod decode;
 mod fast_math;

@@ -36,9 +36,9 @@ pub struct Position {
     pub stagnating: f64,
 }
 
-/// A state after the last position.
+/// A state that is kept, as the last one is.
 #[derive(Clone, Copy, Debug)]
-pub struct LastState {
+pub struct KeptState {
     pub x: Complex64,
     /// E
     pub worst: f64,
@@ -50,7 +50,7 @@ pub struct LastState {
     pub magnitude: f64,
 }
 
-impl LastState {
+impl KeptState {
     /// The bound that is judged by.
     pub fn judged(&self, repeats: f64) -> f64 {
         or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst)
@@ -305,11 +305,11 @@ impl<V: Value<WIDTH>> State<V> {
         [self.linear + directed, self.variance + random]
     }
 
-    /// After the last position.
+    /// As it is kept.
     #[inline(always)]
-    pub fn last(&self, u: f64, joins: f64) -> [LastState; WIDTH] {
+    pub fn kept(&self, u: f64, joins: f64) -> [KeptState; WIDTH] {
         let [linear, variance] = self.seen(u, joins);
-        std::array::from_fn(|lane| LastState {
+        std::array::from_fn(|lane| KeptState {
             x: self.x.at(lane),
             worst: self.worst.0[lane],
             linear: linear.0[lane],

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::GENERIC;
 use super::repeats::Repeats;
 use super::state::{
-    AffineStep, Lanes, LastState, Position, PositionSums, State, StepInput, StepRoundings, WIDTH,
+    AffineStep, KeptState, Lanes, Position, PositionSums, State, StepInput, StepRoundings, WIDTH,
 };
 use super::step_size::step_size;
 use crate::formula::{Form, OFFSETS, Transition};
@@ -156,21 +156,21 @@ impl States {
         }
     }
 
-    /// What they are after the last position.
-    pub fn last(&self, channel: Channel) -> Vec<LastState> {
-        fn of<V: Value<WIDTH>>(channel: Channel, states: &[State<V>]) -> Vec<LastState> {
+    /// What they are after so many positions. An initial state is none that was joined.
+    pub fn kept(&self, channel: Channel, after: usize) -> Vec<KeptState> {
+        fn of<V: Value<WIDTH>>(channel: Channel, states: &[State<V>], after: usize) -> Vec<KeptState> {
             let unit = channel.contract.arithmetic.of_states().unit;
-            let joins = channel.joins(channel.seqlen.saturating_sub(1), false);
+            let joins = after.checked_sub(1).map_or(0.0, |before| channel.joins(before, false));
             let read = |state: &State<V>| match channel.log_space() {
                 Some(_) => state.summed_as_a_tree(unit, channel.exponent_joins()),
                 None => *state,
             };
-            let last = states.iter().flat_map(|state| read(state).last(unit, joins));
-            last.take(channel.problem.shape.dstate).collect()
+            let kept = states.iter().flat_map(|state| read(state).kept(unit, joins));
+            kept.take(channel.problem.shape.dstate).collect()
         }
         match self {
-            States::Real(states) => of(channel, states),
-            States::Complex(states) => of(channel, states),
+            States::Real(states) => of(channel, states, after),
+            States::Complex(states) => of(channel, states, after),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Metadata of a recorded run by their keys: statements, names that the field has for what a recording says otherwise, and notes,
 //! which are not used.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use super::{InputType, RecordError, Result};
 use crate::named::{UnknownName, mistyped};
 use crate::problem::Stages;
 use crate::problem::conventions::{
-    DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
+    CHUNK, DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
 };
 use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
 use crate::tensor_file::{TensorFile, shown};
@@ -17,7 +18,7 @@ const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 13] = [
+pub(super) const STATEMENTS: [&str; 14] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,
@@ -26,6 +27,7 @@ pub(super) const STATEMENTS: [&str; 13] = [
     STATE,
     DIRECTION,
     LAYOUT,
+    CHUNK,
     SCAN,
     STATE_TYPE,
     STATE_READ,
@@ -40,8 +42,8 @@ const NOTE: &str = "note.";
 const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["dt_softplus", "softplus"], "delta_softplus states it"),
     (
-        &["chunk_size", "chunk"],
-        "scan=log-space-64 states where running sums begin anew; nothing else of chunks changes a result",
+        &["chunk_size"],
+        "scan=log-space-64 states where running sums begin anew, and chunk the length of chunks whose states are recorded",
     ),
     (&["seq_idx", "cu_seqlens", "seqlens"], "the tensor seq_idx or cu_seqlens has it"),
     (
@@ -104,6 +106,16 @@ pub(super) fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
             expected: "true or false, in lower case",
         }),
     }
+}
+
+/// Positions of a chunk, where they are stated.
+pub(super) fn chunk<R>(file: &TensorFile<R>) -> Result<Option<NonZeroUsize>> {
+    let wrong = |text: &String| RecordError::Metadata {
+        key: CHUNK,
+        found: shown(text),
+        expected: "a number of positions, as 64",
+    };
+    file.metadata().get(CHUNK).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
 }
 
 /// The arithmetic that is stated, the scan's in a text of its own if need be.
