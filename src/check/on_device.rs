@@ -118,6 +118,9 @@ impl DeviceJudge {
         if contract.arithmetic.stages.fast.is_some() {
             return Some("exp=fast is not known to a device");
         }
+        if contract.arithmetic.stages.ssd.is_some() {
+            return Some("ssd is not known to a device");
+        }
         if contract.sums != Sums::Plain || contract.arithmetic.stages.log_space.is_some() {
             return Some("a scan in log space is not known to a device");
         }

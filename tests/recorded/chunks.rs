@@ -284,7 +284,7 @@ fn what_says_no_chunks_is_refused() {
         file
     };
     let mut packed = right.clone();
-    let indices = vec![0i32; SHAPE.batch * SHAPE.seqlen].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let indices = [0i32; SHAPE.batch * SHAPE.seqlen].iter().flat_map(|x| x.to_le_bytes()).collect();
     packed.set(
         "seq_idx",
         written::Tensor { dtype: safetensors::Dtype::I32, shape: vec![2, 7], bytes: indices },

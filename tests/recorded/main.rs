@@ -32,6 +32,7 @@ mod packed;
 mod packed_files;
 mod runs;
 mod setting;
+mod ssd;
 mod streamed;
 mod structured;
 mod trapezoidal;

@@ -78,6 +78,24 @@
 //! it is given. Running sums of ΔA within a chunk are off by what each term is, and each term passes as many additions as there are others,
 //! in whatever order: with z off by e, j of them come to (1 + u)^{j−1} Σ(|z| + e) − Σ|z| at most, which is judged by.
 //!
+//! # On tensor cores
+//!
+//! A scan that is stated to have operands of a narrower type ([`crate::problem::stages`]) has, as mamba_ssm's kernels, for each block of
+//! positions with s the running sums of z and x the state before it
+//!
+//! ```text
+//! y_l = Σ_{k≤l} r(r(C_l)·r(B_k) e^{s_l−s_k} Δ_k) r(u_k) + e^{s_l} r(C_l)·r(x)        x ← e^s x + Σ_k r(B_k e^{s−s_k} Δ_k) r(u_k)
+//! ```
+//!
+//! or Δ with u, and decays with other operands: r rounds to ε of it. Whatever the block of a term, it passes two products, of two operands
+//! each: four roundings until y, two until a state that is kept (an initial state none there, and two until y, which is not told apart). A
+//! score or a state that is rounded is a sum of terms, and off by at most ε of theirs. So y is off by ((1 + ε)⁴ − 1) Σ|Cₙ|M̂ₙ, a state by
+//! ((1 + ε)² − 1) M̂. Sums are in f32, but in any order, and tensor cores may cut bits off: a term passes at most all the others of its block
+//! and of the states, twice, 2u each. Where an operand underflows, by η, it takes with it what it is multiplied by, also before a decay: no
+//! more than Σₖ g(1 + |uₖ|)(1 + |Δₖ|(1 + Σ|Bₙ|) + Σ|B̄ₙ|) times 1 + Σ|Cₙ|, and M̂ₙ; g are products of the largest |Ā| where they grow. All
+//! of it is judged by as it stands, and none is taken as random: one rounding is in the terms of a whole row, and λ times what such rows come
+//! to is hardly less for the states and positions of a block.
+//!
 //! # Where roundings are not independent
 //!
 //! Rounding is deterministic: the same operation on the same operands errs the same way every time, and n equal
@@ -174,15 +192,22 @@ impl Bounds {
     }
 
     /// Of states that are kept as this tensor, where one z or b occurs `repeats` times.
-    fn of_states(channel: Channel, name: TensorName, states: &[KeptState], repeats: f64) -> Bounds {
+    fn of_states(
+        channel: Channel,
+        name: TensorName,
+        (states, lost): (&[KeptState], f64),
+        repeats: f64,
+    ) -> Bounds {
         let Channel { problem, contract, .. } = channel;
         let arithmetic = contract.arithmetic;
         let mut bounds = Bounds::default();
         for state in states {
             bounds.value.extend(&[state.x.re, state.x.im][..problem.weights.width()]);
             let rounding = arithmetic.unit * state.magnitude;
+            let operands = channel.ssd().map_or(0.0, |ssd| ssd.error(2, state.magnitude + state.worst, lost));
             let [judged, worst, rounding] =
-                [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
+                [state.judged(repeats) + operands, state.worst + operands, rounding]
+                    .map(|b| b + arithmetic.underflow);
             let size = state.x.re.abs().max(state.x.im.abs());
             let [store, of_worst, of_rounding] =
                 [judged, worst, rounding].map(|b| store_error(problem, name, size + b));
@@ -450,15 +475,17 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             );
             if positions.start == 0 {
                 states = States::initial(channel);
+                sums.lost = 0.0;
             }
-            let of_states = |states: &States, name, after| -> Vec<Bounds> {
+            let of_states = |states: &States, name, after, lost| -> Vec<Bounds> {
                 let kept = states.kept(channel, after);
-                repeats.iter().map(|&repeats| Bounds::of_states(channel, name, &kept, repeats)).collect()
+                let of = |&repeats: &f64| Bounds::of_states(channel, name, (&kept, lost), repeats);
+                repeats.iter().map(of).collect()
             };
             if let Some(chunk) = outline.chunk.filter(|chunk| positions.start % chunk.get() == 0) {
                 let name = TensorName::ChunkStates;
                 let first = positions.start / chunk.get() * shape.dstate;
-                each(name, first, of_states(&states, name, positions.start))?;
+                each(name, first, of_states(&states, name, positions.start, sums.lost))?;
                 exponents = Exponents::default();
             }
             if outline.has(TensorName::DaCumsum) {
@@ -482,7 +509,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             each(TensorName::Out, first, repeats.iter().map(of).collect())?;
             if let Some(slot) = sequence.last.filter(|_| positions.end == seqlen) {
                 let name = TensorName::LastState;
-                each(name, slot * shape.dstate, of_states(&states, name, seqlen))?;
+                each(name, slot * shape.dstate, of_states(&states, name, seqlen, sums.lost))?;
             }
         }
         Ok(())

@@ -32,6 +32,8 @@ pub struct Position {
     pub weights: f64,
     /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
     pub variance: f64,
+    /// Per η of an operand that underflows on tensor cores
+    pub lost: f64,
     /// How many states are so small beside all together that adding them rounds in the direction that they give it.
     pub stagnating: f64,
 }
@@ -203,6 +205,12 @@ impl<V: Value<WIDTH>> State<V> {
     #[inline(always)]
     pub fn begin_block(&mut self, exponents: Lanes) {
         self.exponents = exponents;
+    }
+
+    /// M̂
+    #[inline(always)]
+    pub fn size(&self) -> Lanes {
+        self.magnitude + self.worst
     }
 
     /// As it is read by a scan in log space, whose running sums may be added as a tree of so many joins.

@@ -10,7 +10,7 @@ use crate::problem::Stages;
 use crate::problem::conventions::{
     CHUNK, DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
 };
-use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
+use crate::problem::stages::{LogSpace, SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
 use crate::tensor_file::{TensorFile, shown};
 
 const ARITHMETIC: &str = "arithmetic";
@@ -123,7 +123,11 @@ pub(super) fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
     let stated: Stages = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
     let stated = stored_state(file, stated)?;
     let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
-    let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
+    // That of products on tensor cores is one that only says less.
+    let implied = stated.ssd.map(|_| LogSpace::WHOLE);
+    let is_same = |other: LogSpace, scan: LogSpace| other == scan || implied == Some(other);
+    let log_space =
+        text.parse().ok().filter(|&scan| stated.log_space.is_none_or(|other| is_same(other, scan)));
     match log_space {
         Some(log_space) => Ok(stated.in_log_space(log_space)),
         None => Err(RecordError::Metadata {
@@ -159,6 +163,9 @@ fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
         read = Some(own);
     }
     let is_narrow = stored != StageType::F32;
+    if let Some(stated) = text(STATE_TYPE).filter(|_| is_narrow && stages.ssd.is_some()) {
+        return Err(wrong(stated, "none beside `ssd`, of which states between chunks are operands"));
+    }
     let state = StoredState { stored, read: read.unwrap_or_default() };
     Ok(stages.with_stored_state(is_narrow.then_some(state)))
 }

@@ -37,8 +37,11 @@ pub enum Wanted {
 /// Outputs (l) and states (n, place, part) by both routes.
 struct WideScan<R> {
     out: Vec<(R, Ball<R>)>,
-    states: Vec<Vec<Vec<(R, Ball<R>)>>>,
+    states: Vec<Vec<Parts<R>>>,
 }
+
+/// The parts of a number by both routes.
+type Parts<R> = Vec<(R, Ball<R>)>;
 
 /// A channel's runs, each made when first asked for.
 pub struct Rescue<'p> {
@@ -152,8 +155,7 @@ impl<'p> Rescue<'p> {
         let mut node = Node { y: vec![(T::Part::zero(), Ball::zero()); len], states: Vec::new() };
         let asked = p.asked_states();
         let initial = p.initial_state.as_ref().map(|x| weight(x, p.state_index(self.channel, n)));
-        type Outputs<R> = Vec<(R, Ball<R>)>;
-        let scan = |order: &mut dyn Iterator<Item = usize>, first: T, y: &mut Outputs<T::Part>| {
+        let scan = |order: &mut dyn Iterator<Item = usize>, first: T, y: &mut Parts<T::Part>| {
             let (mut literal, mut bounded) = (first.clone(), Ball::exact(first));
             let mut states = Vec::new();
             for l in order {
