@@ -93,16 +93,18 @@ pub fn recorded(problem: &Problem, scan: &Ssd, metadata: &[(&str, &str)]) -> Fil
 }
 
 /// Tensors of chunks as the kernel has them: states (b, c, h, p, n), and sums (b, h, c, k), of which anything is past the end.
-fn with_chunks(mut file: File, scan: &Ssd) -> File {
-    let Shape { batch, dim, dstate, seqlen, .. } = SHAPE;
-    let states = written::tensor(safetensors::Dtype::F32, &[batch, dim, CHUNKS, dstate], &scan.chunk_states);
+pub fn with_chunks(mut file: File, shape: Shape, chunk: usize, scan: &Ssd) -> File {
+    let Shape { batch, dim, dstate, seqlen, .. } = shape;
+    let chunks = seqlen.div_ceil(chunk);
+    let states = written::tensor(safetensors::Dtype::F32, &[batch, dim, chunks, dstate], &scan.chunk_states);
     let mut states = crate::layouts::permuted(&states, &[0, 2, 1, 3]);
-    states.shape = vec![batch, CHUNKS, dim / 2, 2, dstate];
+    states.shape = vec![batch, chunks, dim / 2, 2, dstate];
     file.set("chunk_states.zoh", states);
     let rows = scan.cumsum.chunks(seqlen).step_by(2);
-    let rows = rows.flat_map(|row| [row, &[f32::NAN; CHUNKS * CHUNK - 7]].concat());
-    let shape = [batch, dim / 2, CHUNKS, CHUNK];
-    file.set("dA_cumsum.zoh", written::tensor(safetensors::Dtype::F32, &shape, &rows.collect::<Vec<_>>()));
+    let rows = rows.flat_map(|row| [row, &vec![f32::NAN; chunks * chunk - seqlen]].concat());
+    let sums = [batch, dim / 2, chunks, chunk];
+    file.set("dA_cumsum.zoh", written::tensor(safetensors::Dtype::F32, &sums, &rows.collect::<Vec<_>>()));
+    file.metadata.insert("chunk".to_owned(), chunk.to_string());
     file
 }
 
@@ -144,7 +146,7 @@ const STATED: [(&str, &str); 2] = [("chunk", "3"), ("scan", "log-space-3")];
 fn tensors_of_chunks_are_judged_by_themselves() {
     let (problem, _) = headed(Weights::Real, InputType::F32);
     let scan = ssd(&problem, CHUNK, |x| x);
-    let right = with_chunks(recorded(&problem, &scan, &STATED), &scan);
+    let right = with_chunks(recorded(&problem, &scan, &STATED), SHAPE, CHUNK, &scan);
     assert_eq!(failing(&right), [""; 0]);
     let case = judged(&right, 100);
     assert_eq!(case.tensors[TensorName::DaCumsum].judged, problem.u.len());
@@ -156,12 +158,12 @@ fn tensors_of_chunks_are_judged_by_themselves() {
     let states = |change: &dyn Fn(&mut [f32])| {
         let mut wrong = ssd(&problem, CHUNK, |x| x);
         wrong.chunk_states.chunks_mut(row).for_each(change);
-        failing(&with_chunks(right.clone(), &wrong))
+        failing(&with_chunks(right.clone(), SHAPE, CHUNK, &wrong))
     };
     let sums = |change: &dyn Fn(&mut [f32])| {
         let mut wrong = ssd(&problem, CHUNK, |x| x);
         wrong.cumsum.chunks_mut(SHAPE.seqlen).for_each(change);
-        failing(&with_chunks(right.clone(), &wrong))
+        failing(&with_chunks(right.clone(), SHAPE, CHUNK, &wrong))
     };
     assert_eq!(states(&|row| row[dstate..].rotate_left(dstate)), ["chunk_states"]);
     assert_eq!(states(&|row| row[dstate] *= 1.0001), ["chunk_states"]);
@@ -179,14 +181,14 @@ fn tensors_of_chunks_are_judged_by_themselves() {
     endless.a.fill(-1e-9);
     for wrong in [late, endless] {
         let wrong = Ssd { cumsum: scan.cumsum.clone(), ..ssd(&wrong, CHUNK, |x| x) };
-        assert_eq!(failing(&with_chunks(right.clone(), &wrong)), ["chunk_states"]);
+        assert_eq!(failing(&with_chunks(right.clone(), SHAPE, CHUNK, &wrong)), ["chunk_states"]);
     }
     // Places are the file's own: (b, c, h, p, n) and (b, h, c, k).
     let mut wrong = ssd(&problem, CHUNK, |x| x);
     wrong.chunk_states[(6 + 5) * row + 2 * dstate + 1] += 1.0;
     wrong.cumsum[(6 + 5) * 7 + 4] += 1.0;
     wrong.cumsum[(6 + 4) * 7 + 4] += 1.0;
-    let case = judged(&with_chunks(right, &wrong), 100);
+    let case = judged(&with_chunks(right, SHAPE, CHUNK, &wrong), 100);
     let place = |name| case.tensors[name].worst.as_ref().expect("one").place.clone();
     assert_eq!(place(TensorName::ChunkStates), "item 1, chunk 2, head 2, channel 1, state 1");
     assert_eq!(place(TensorName::DaCumsum), "item 1, head 2, chunk 1, position 1");
@@ -271,7 +273,7 @@ fn states_of_one_chunk_need_no_statement() {
 fn what_says_no_chunks_is_refused() {
     let (problem, _) = headed(Weights::Real, InputType::F32);
     let scan = ssd(&problem, CHUNK, |x| x);
-    let right = with_chunks(recorded(&problem, &scan, &STATED), &scan);
+    let right = with_chunks(recorded(&problem, &scan, &STATED), SHAPE, CHUNK, &scan);
     let without = recorded(&problem, &scan, &STATED);
     let bare = |key: &str| {
         let mut file = right.clone();

@@ -6,7 +6,7 @@ use holdfast::problem::{InputType, Problem, Shape, Stages, Weights};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
 
-use crate::chunks::{Ssd, recorded, ssd};
+use crate::chunks::{Ssd, recorded, ssd, with_chunks};
 use crate::layouts::headed_of;
 use crate::searched::asking;
 
@@ -37,7 +37,8 @@ fn f16(x: f32) -> f32 {
 }
 
 fn judged(problem: &Problem, scan: &Ssd, arithmetic: &str, options: Options) -> CaseResult {
-    let file = recorded(problem, scan, &[("arithmetic", arithmetic)]);
+    let file =
+        with_chunks(recorded(problem, scan, &[("arithmetic", arithmetic)]), problem.shape, CHUNK, scan);
     check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases.remove(0)
 }
 
@@ -62,8 +63,9 @@ fn operands_of_fewer_bits_pass_where_they_are_stated() {
         let case = verdict(&problem, &scan, &format!("ssd={operands}, {F32}"));
         assert_eq!(case.verdict, Verdict::Pass, "{input} {operands}: {:?}", case.worst);
         let share = |name| case.tensors[name].worst.as_ref().expect("judged").share;
-        let [out, last] = [TensorName::Out, TensorName::LastState].map(share);
+        let [out, last, before, _] = TensorName::ALL.map(share);
         assert!(out < 0.5 && (0.01..0.5).contains(&last), "{input} {operands}: {out} {last}");
+        assert!((0.01..0.5).contains(&before), "{input} {operands}: {before}");
         // Without chunks that are stated the bound is looser.
         assert_eq!(verdict(&problem, &scan, &format!("ssd={operands}")).verdict, Verdict::Pass);
         let unstated = verdict(&problem, &scan, F32);
@@ -118,14 +120,17 @@ fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
     assert!(case.diagnosis.iter().all(|found| !found.name.starts_with("ssd")), "{:?}", case.diagnosis);
 }
 
-/// Steps so small that operands of an f16 underflow.
+/// Steps so small that operands of an f16 underflow, and nothing else in which that would be lost.
 #[test]
 fn operands_that_underflow_are_allowed() {
-    let mut problem = drawn(InputType::F16);
+    let mut problem = drawn(InputType::F32);
     problem.delta.iter_mut().for_each(|delta| *delta -= 12.0);
-    problem.delta.iter_mut().for_each(|delta| *delta = InputType::F16.round(*delta));
+    (problem.initial_state, problem.d, problem.z) = (None, None, None);
     let scan = ssd(&problem, CHUNK, f16);
-    assert_eq!(verdict(&problem, &scan, "ssd=f16, scan=log-space-64").verdict, Verdict::Pass);
+    let case = verdict(&problem, &scan, "ssd=f16, scan=log-space-64");
+    assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.worst);
+    // An f32 has no such exponents to lose.
+    assert_eq!(verdict(&problem, &scan, "ssd=bf16, scan=log-space-64").verdict, Verdict::Fail);
 }
 
 #[test]
