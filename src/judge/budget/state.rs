@@ -32,7 +32,7 @@ pub struct Position {
     pub weights: f64,
     /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
     pub variance: f64,
-    /// Per η of an operand that underflows on tensor cores
+    /// Error per η where an operand underflows on tensor cores.
     pub lost: f64,
     /// How many states are so small beside all together that adding them rounds in the direction that they give it.
     pub stagnating: f64,
