@@ -171,7 +171,7 @@ pub enum RecordError {
 pub struct Recording<R> {
     file: Arc<TensorFile<R>>,
     turned: Arc<Turned>,
-    layout: Layout,
+    layout: Box<Layout>,
     positions_at_once: Option<usize>,
 }
 
@@ -227,15 +227,19 @@ impl<R: Read + Seek + Send> Recording<R> {
             .map_err(|[name, other]| RecordError::Twice { name: shown(&name), other: shown(&other) })?;
         let mut layout = Layout::read(&file)?;
         layout.packed = layout.packed(&file)?;
-        let recording =
-            Recording { file: Arc::new(file), turned: Arc::default(), layout, positions_at_once: None };
+        let recording = Recording {
+            file: Arc::new(file),
+            turned: Arc::default(),
+            layout: Box::new(layout),
+            positions_at_once: None,
+        };
         recording.check_turned()?;
         Ok(recording)
     }
 
     /// The same numbers under other statements.
     pub fn under(&self, conventions: Conventions) -> Self {
-        let layout = Layout { conventions, ..self.layout.clone() };
+        let layout = Box::new(Layout { conventions, ..Layout::clone(&self.layout) });
         let (file, turned) = (Arc::clone(&self.file), Arc::clone(&self.turned));
         Recording { file, turned, layout, positions_at_once: self.positions_at_once }
     }
