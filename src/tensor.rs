@@ -41,7 +41,17 @@ named! {
         Out => "out",
         /// The state after the last position.
         LastState => "last_state",
+        /// The state before each chunk of a chunked scan.
+        ChunkStates => "chunk_states",
+        /// Running sums of ΔA within each chunk.
+        #[serde(rename = "dA_cumsum")]
+        DaCumsum => "dA_cumsum",
     }
+}
+
+impl TensorName {
+    /// What every scan computes.
+    pub const SCANNED: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
 }
 
 named! {
@@ -257,6 +267,11 @@ impl<V, N: Ord + Copy> Named<V, N> {
     /// Takes what is under `name`.
     pub fn remove(&mut self, name: N) -> Option<V> {
         self.at(name).map(|at| self.0.remove(at).1)
+    }
+
+    /// Leaves what has such a name.
+    pub fn retain(&mut self, keeps: impl Fn(N) -> bool) {
+        self.0.retain(|(name, _)| keeps(*name));
     }
 
     /// The same names with what `f` makes of each value.

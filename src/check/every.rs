@@ -94,7 +94,8 @@ pub fn choose(surveys: &[Survey], count: usize, draw: Draw) -> Vec<usize> {
     let mut shares = vec![0.0f64; all];
     let mut worst: Vec<usize> = Vec::new();
     for survey in surveys {
-        for name in TensorName::ALL {
+        let recorded = survey.iter().map(|(name, _)| name).filter(|name| !TensorName::SCANNED.contains(name));
+        for name in TensorName::SCANNED.into_iter().chain(recorded) {
             let share = |row: usize| survey.get(name).map_or(0.0, |tallies| tallies[row].share);
             worst.extend((0..all).max_by(|&a, &b| share(a).total_cmp(&share(b)).then(b.cmp(&a))));
             shares.iter_mut().enumerate().for_each(|(row, most)| *most = most.max(share(row)));

@@ -13,6 +13,7 @@ use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
 use crate::results::{CaseResult, Search, Verdict, explained};
+use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 
 /// Knowledge of the outputs of a judged run, from its judgement.
@@ -112,7 +113,12 @@ pub fn explain<R: Read + Seek + Send>(
     let is_off = searching.searches.budget == Budget::Off;
     let fails = |cases: &[CaseResult]| !is_off && cases.iter().any(|case| case.verdict == Verdict::Fail);
     if let Some(solved) = solved.filter(|_| fails(of_outputs)) {
-        let RecordedRun { mut problem, outputs } = recording.read(&solved.rows)?;
+        let RecordedRun { mut problem, mut outputs } = recording.read(&solved.rows)?;
+        // Fault models know no tensors of chunks.
+        problem.conventions.chunk = None;
+        outputs
+            .iter_mut()
+            .for_each(|output| output.tensors.retain(|name| TensorName::SCANNED.contains(&name)));
         for (at, case) in of_outputs.iter_mut().enumerate() {
             let truth = solved.truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
             let known = (stages, solved, at);

@@ -59,7 +59,7 @@ pub fn fit<R: Read + Seek + Send>(
             let bounds = &bounds[0];
             let count = match name {
                 TensorName::Out => bounds.bound.len().min(FITTED.saturating_sub(first)),
-                TensorName::LastState => bounds.bound.len(),
+                TensorName::LastState | TensorName::ChunkStates | TensorName::DaCumsum => bounds.bound.len(),
             };
             let Some(got) = recording.outputs(tensors, name, at, first..first + count)? else {
                 return Ok(());

@@ -14,11 +14,12 @@ use crate::judge::diagnose::Work;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::lean::Likeness;
+use crate::method::Method;
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
 use crate::problem::stages::{Fast, LogSpace, StageType};
 use crate::problem::stretch::{Changed, Inputs};
-use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
+use crate::problem::{Conventions, InputType, Operand, Order, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
 use crate::results::{CaseResult, Diagnosis, Verdict, explained};
 use crate::tensor::{Named, TensorName};
@@ -185,6 +186,26 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
             let what = format!("rounded to {narrow} on the way, which --arithmetic '{stages}' accepts");
             let meant = same(format!("{name}-in-{narrow}"), what, likelihood);
             all.push(Meant { stages, shows_everywhere: narrow == StageType::Tf32, ..meant });
+        }
+    }
+    // Of heads all states have one A, and scores one decay.
+    let of_heads = layout.conventions.axes.order == Order::Blhp && layout.weights == Weights::Real;
+    let of_sums = stages.log_space.map_or(Stages::NONE, |stated| Stages::NONE.in_log_space(stated));
+    if stages == of_sums && of_heads && form == Method::Zoh {
+        let narrow = match input {
+            InputType::F32 => vec![StageType::Tf32, StageType::Bf16],
+            narrow => vec![narrow.into()],
+        };
+        let blocks = stages.log_space.map_or(BLOCKS.map(LogSpace::blocks_of).to_vec(), |stated| vec![stated]);
+        for (operands, block) in
+            narrow.iter().flat_map(|narrow| blocks.iter().map(move |block| (*narrow, *block)))
+        {
+            let stages = stages.on_tensor_cores(operands, block);
+            let what = format!(
+                "operands of its products, scores C Bᵀ, chunk states and the readout, are rounded to {operands}; --arithmetic '{stages}' accepts it"
+            );
+            let meant = same(format!("ssd-in-{operands}"), what, Likelihood::Arithmetic);
+            all.push(Meant { stages, ..meant });
         }
     }
     if stages.log_space.is_none() && form.formula().a_bar == Transition::Exponential {

@@ -38,6 +38,7 @@ use crate::problem::{Axes, Order, Problem, Stages};
 use crate::promise::{Contract, Promise};
 use crate::results::whole::{Found, Whole};
 use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
+use crate::tensor::TensorName;
 use crate::tensor_file::shown;
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
@@ -250,6 +251,9 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
         };
         all.push(format!("; {packed}{padding}"));
     }
+    if let Some(chunk) = recording.layout().conventions.chunk {
+        all.push(format!("; chunks of {chunk} positions"));
+    }
     if recording.has_initial_state() {
         all.push("; it starts from a given state".to_owned());
     }
@@ -304,7 +308,7 @@ fn check_outputs<R: Read + Seek + Send>(
         None => every::chosen(all, count, overview.broken.iter().copied(), draw),
     };
     let RecordedRun { problem, outputs } = recording.read(&rows)?;
-    let truths = truths(&problem, &methods);
+    let mut truths = truths(&problem, &methods);
     let mut asked = options.channels.map_or(String::new(), |_| format!(" --channels {count}"));
     asked.extend(options.stages.map(|stages| format!(" --arithmetic '{stages}'")));
     let mut cases = Vec::new();
@@ -386,6 +390,9 @@ fn check_outputs<R: Read + Seek + Send>(
     let device = device(&recording.provenance());
     let undiagnosed = options.diagnosis == Budget::Off;
     let checked = Checked { note, sampled, undiagnosed, device, cases, pairwise };
+    for truth in truths.values_mut().flatten() {
+        truth.tensors.retain(|name| TensorName::SCANNED.contains(&name));
+    }
     Ok((checked, Solved { rows, truths, surveys, named }))
 }
 

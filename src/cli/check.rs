@@ -54,6 +54,8 @@ impl JudgeOn {
     [D], [delta_bias]      (dim)\n  \
     out.METHOD[.LABEL]     (batch, dim, seqlen)  each one is a case\n  \
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n  \
+    chunk_states.METHOD[.LABEL] (batch, chunks, dim, dstate), optional: the state before each chunk\n  \
+    dA_cumsum.METHOD[.LABEL] (batch, heads, chunks, chunk), optional, with heads: sums of ΔA in each\n  \
     grad.INPUT.METHOD[.LABEL] as its input; each METHOD[.LABEL] is a case\n  \
     [dout], [dlast_state]  as out and last_state   what gradients start from\n  \
     [initial_state]        (batch, dim, dstate)  as A\n  \
@@ -62,7 +64,7 @@ impl JudgeOn {
     and metadata layout (bdl as above, bld with positions before channels, or blhp with heads: spec.md §3), delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
     state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), state_type (bf16 or f16, of a state that is stored so after each step), \
-    state_read (stored or unrounded), and any notes, which are not used. METHOD is one of {methods}.\n\n\
+    state_read (stored or unrounded), chunk (positions of a chunk), and any notes, which are not used. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \

@@ -6,6 +6,7 @@ use num_complex::Complex64;
 use super::budget;
 use super::model;
 use crate::formula::{Form, OFFSETS, Transition};
+use crate::problem::stages::StageType;
 use crate::problem::{Problem, Stage};
 use crate::promise::Contract;
 use crate::promise::allowance::{Arithmetic, U};
@@ -49,6 +50,14 @@ pub struct State {
     pub c: Complex64,
     /// Σ|z| since the block began.
     pub exponents: f64,
+}
+
+/// A value in so many bits: rounded to nearest, or cut off.
+fn rounded(value: f64, bits: Option<u8>, cuts: bool) -> f64 {
+    let Some(bits) = bits.filter(|_| value != 0.0) else { return value };
+    let last = (value.abs().log2().floor() - f64::from(bits - 1)).exp2();
+    let scaled = value / last;
+    last * if cuts { scaled.trunc() } else { scaled.round_ties_even() }
 }
 
 /// Relative change of Δ by which derivatives are formed.
@@ -167,16 +176,53 @@ impl<'a> Channel<'a> {
         })
     }
 
+    /// y of zoh by products on tensor cores, of operands in this type, as mamba_ssm's kernels have them; of channels whose states have one
+    /// A. Rounded, or with what is cut off in its place.
+    fn on_tensor_cores(&self, operands: StageType, cuts: bool) -> Vec<f64> {
+        let Channel { problem, at, .. } = *self;
+        let round = |value: f64| rounded(value, operands.bits(), cuts && operands == StageType::Tf32);
+        let positions = &self.directions[0];
+        let block = self.block.unwrap_or(positions.len()).max(1);
+        let u: Vec<f64> = (0..positions.len()).map(|l| f64::from(problem.u_at(at, l as isize))).collect();
+        let mut x: Vec<f64> = positions[0].states.iter().map(|state| state.before.re).collect();
+        let mut y = Vec::with_capacity(positions.len());
+        for (first, chunk) in (0..).step_by(block).zip(positions.chunks(block)) {
+            let b = |k: usize| -> Vec<f64> {
+                let index = |n| problem.operand_index(problem.b_operand, at, n, first + k);
+                (0..x.len()).map(|n| f64::from(problem.b[index(n)])).collect()
+            };
+            let b: Vec<Vec<f64>> = (0..chunk.len()).map(b).collect();
+            let narrow: Vec<Vec<f64>> = b.iter().map(|b| b.iter().map(|b| round(*b)).collect()).collect();
+            let sums = chunk.iter().scan(0.0, |sum, position| {
+                *sum += position.states[0].z.re;
+                Some(*sum)
+            });
+            let sums: Vec<f64> = sums.collect();
+            for (l, position) in chunk.iter().enumerate() {
+                let c: Vec<f64> = position.states.iter().map(|state| round(state.c.re)).collect();
+                let dot = |of: &[f64]| -> f64 { c.iter().zip(of).map(|(c, of)| c * of).sum() };
+                let carried: Vec<f64> = x.iter().map(|x| round(*x)).collect();
+                let term = |k: usize| {
+                    let score = dot(&narrow[k]) * (sums[l] - sums[k]).exp() * chunk[k].delta;
+                    round(score) * round(u[first + k])
+                };
+                y.push(dot(&carried) * sums[l].exp() + (0..=l).map(term).sum::<f64>());
+            }
+            let sum = sums[sums.len() - 1];
+            for (n, x) in x.iter_mut().enumerate() {
+                let term =
+                    |k: usize| round(b[k][n] * (sum - sums[k]).exp() * chunk[k].delta) * round(u[first + k]);
+                *x = *x * sum.exp() + (0..chunk.len()).map(term).sum::<f64>();
+            }
+        }
+        y
+    }
+
     /// Its outputs with the roundings of the stages, or with what tensor cores cut off in their place.
     pub fn simulated(&self, cuts: bool) -> Vec<f64> {
         let Channel { problem, at, .. } = *self;
         let stages = self.contract.arithmetic.stages;
-        let real = |stage: Stage, value: f64| {
-            let Some(bits) = stages.bits(stage).filter(|_| value != 0.0) else { return value };
-            let last = (value.abs().log2().floor() - f64::from(bits - 1)).exp2();
-            let scaled = value / last;
-            last * if cuts && stages.cuts(stage) { scaled.trunc() } else { scaled.round_ties_even() }
-        };
+        let real = |stage: Stage, value: f64| rounded(value, stages.bits(stage), cuts && stages.cuts(stage));
         let round = |stage, value: Complex64| Complex64::new(real(stage, value.re), real(stage, value.im));
         let mut out = vec![0.0; problem.shape.seqlen];
         for positions in &self.directions {
@@ -224,6 +270,9 @@ impl<'a> Channel<'a> {
                 }
                 out[position.l] += self.scale * y;
             }
+        }
+        if let Some(operands) = stages.ssd {
+            out = self.on_tensor_cores(operands, cuts);
         }
         let stored = problem.stored(TensorName::Out);
         for (l, out) in out.iter_mut().enumerate() {

@@ -1,5 +1,7 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
+use std::num::NonZeroUsize;
+
 use super::budget::{self, Bounds, Budget};
 use super::lean::Lean;
 use super::quick::QuickTally;
@@ -148,6 +150,11 @@ fn shown<I: Inputs>(
             let own = sequences.iter().find(|sequence| sequence.last == Some(slot));
             (at[at.len() - 1], own.map_or(outline.shape.seqlen, |own| own.positions.end) - 1)
         }
+        (TensorName::ChunkStates, at) => {
+            let start = at[0] * outline.chunk.map_or(1, NonZeroUsize::get);
+            (at[1], start.saturating_sub(1))
+        }
+        (TensorName::DaCumsum, at) => (0, at[0]),
     };
     let stretch = inputs.stretch((index[0], index[1]), l..l + 1)?;
     let inputs = inputs_at(form, &stretch.problem, stretch.at, n, l - stretch.first);

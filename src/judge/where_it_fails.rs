@@ -128,7 +128,8 @@ pub fn of_output(
     let of_channels = axes.iter_mut().filter(|axis| OF_CHANNELS.contains(&axis.noun));
     of_channels.for_each(|axis| axis.judged.fill(false));
     for &(batch, channel) in &problem.judged_channels {
-        let index = outline.recorded_index(name, vec![batch, channel, 0]);
+        let first = [&[batch, channel][..], &vec![0; whole.len() - 2]].concat();
+        let index = outline.recorded_index(name, first);
         axes.iter_mut().zip(index).for_each(|(axis, at)| axis.judged[at] = true);
     }
     let mut places = Places::new(axes);

@@ -47,12 +47,13 @@ use crate::promise::{Promise, Tier};
 pub use crate::tensor::{CoefficientGradients, Coefficients, Derivatives};
 use crate::tensor::{Gradients, TensorName, Tensors};
 
-/// What a forward scan computes, in the order of a kernel's outputs.
-const SCANNED: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
-
-/// The same of every channel, by the values in that order.
+/// What a forward scan computes of every channel, by the values in the order of a kernel's outputs.
 fn scanned<T>(problem: &Problem, values: impl IntoIterator<Item = Vec<T>>) -> Tensors<T> {
-    SCANNED.into_iter().zip(values).map(|(name, values)| (name, problem.tensor(name, values))).collect()
+    TensorName::SCANNED
+        .into_iter()
+        .zip(values)
+        .map(|(name, values)| (name, problem.tensor(name, values)))
+        .collect()
 }
 
 pub type Result<T, E = KernelError> = std::result::Result<T, E>;

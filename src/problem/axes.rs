@@ -1,6 +1,8 @@
 //! How tensors of a run are laid out in its file: the order of their axes, and which channels share a number. Everything else has the
 //! plain order, in which a channel has a row of its own: (batch, dim, seqlen), (batch, groups, dstate, seqlen), (dim, dstate).
 
+use std::num::NonZeroUsize;
+
 use super::stretch::Outline;
 use crate::problem::conventions::Direction;
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
@@ -79,6 +81,9 @@ const GROUP: &str = "group";
 const STATE: &str = "state";
 const POSITION: &str = "position";
 const SEQUENCE: &str = "sequence";
+const CHUNK: &str = "chunk";
+/// Position in the plain order, that a file has as a chunk and what is left.
+const IN_CHUNK: &str = "position in a chunk";
 
 impl Axes {
     /// Nouns for the axes of a tensor in the plain order, of which it has so many.
@@ -93,19 +98,23 @@ impl Axes {
             (ComputedName::Output(TensorName::Out) | ComputedName::Gradient(U | Delta | Z), _) => {
                 vec![ITEM, channel, POSITION]
             }
+            (ComputedName::Output(TensorName::ChunkStates), 4) => vec![ITEM, CHANNEL, CHUNK, STATE],
+            (ComputedName::Output(TensorName::DaCumsum), _) => vec![ITEM, CHANNEL, IN_CHUNK],
             (_, 4) => vec![ITEM, CHANNEL, SEQUENCE, STATE],
             _ => vec![ITEM, CHANNEL, STATE],
         }
     }
 
-    /// One value for each axis of a tensor, brought from the plain order into the file's. `heads` makes the values of a head's axis and
-    /// of its channels' one of that of the channels.
+    /// One value for each axis of a tensor, brought from the plain order into the file's. `parts` makes the values of two axes of one
+    /// that the file divides: a head's and its channels', or a chunk's and its positions'.
     fn in_file<T>(
         self,
         name: ComputedName,
         plain: impl ExactSizeIterator<Item = T>,
-        heads: impl Fn(T) -> [T; 2],
+        parts: impl Fn(&str, T) -> [T; 2],
     ) -> Vec<(&'static str, T)> {
+        // One row of these is that of all channels of a head.
+        let channels = if name == TensorName::DaCumsum.into() { 0 } else { 1 };
         let nouns = self.nouns(name, plain.len());
         let mut found = Vec::with_capacity(plain.len() + 1);
         for (noun, at) in nouns.into_iter().zip(plain) {
@@ -113,7 +122,11 @@ impl Axes {
                 (POSITION, Order::Bld | Order::Blhp) => found.insert(1, (noun, at)),
                 // There is one item, whose place the sequence takes.
                 (SEQUENCE, _) => found[0] = (noun, at),
-                (CHANNEL, Order::Blhp) => found.extend([HEAD, CHANNEL].into_iter().zip(heads(at))),
+                (CHUNK, _) => found.insert(1, (noun, at)),
+                (IN_CHUNK, _) => found.extend([CHUNK, POSITION].into_iter().zip(parts(noun, at))),
+                (CHANNEL, Order::Blhp) => {
+                    found.extend([HEAD, CHANNEL].into_iter().zip(parts(noun, at)).take(1 + channels));
+                }
                 _ => found.push((noun, at)),
             }
         }
@@ -124,8 +137,11 @@ impl Axes {
 impl Outline {
     /// The axes of a tensor of this shape as its file has them: a noun for an index, and how many there are.
     pub fn recorded_axes(self, name: impl Into<ComputedName>, shape: &[usize]) -> Vec<(&'static str, usize)> {
-        let headdim = self.axes.headdim;
-        self.axes.in_file(name.into(), shape.iter().copied(), |dim| [dim / headdim, headdim])
+        let parts = |noun: &str, size: usize| {
+            let len = self.parts(noun);
+            [size.div_ceil(len), len]
+        };
+        self.axes.in_file(name.into(), shape.iter().copied(), parts)
     }
 
     /// Where what is at this index, counted as the scan goes, is in a tensor as it was recorded.
@@ -142,9 +158,14 @@ impl Outline {
         words.collect::<Vec<_>>().join(", ")
     }
 
+    /// Size of the last of two axes that the file has for this one.
+    fn parts(self, noun: &str) -> usize {
+        if noun == IN_CHUNK { self.chunk.map_or(1, NonZeroUsize::get) } else { self.axes.headdim.max(1) }
+    }
+
     fn recorded_place(self, name: impl Into<ComputedName>, index: Vec<usize>) -> Vec<(&'static str, usize)> {
-        let headdim = self.axes.headdim;
-        let mut place = self.axes.in_file(name.into(), index.into_iter(), |at| [at / headdim, at % headdim]);
+        let parts = |noun: &str, at: usize| [at / self.parts(noun), at % self.parts(noun)];
+        let mut place = self.axes.in_file(name.into(), index.into_iter(), parts);
         if self.direction == Direction::Reverse {
             let positions = place.iter_mut().filter(|(noun, _)| *noun == POSITION);
             positions.for_each(|(_, l)| *l = self.shape.seqlen - 1 - *l);
@@ -162,7 +183,7 @@ pub struct View {
     pub shared_by: usize,
     /// Floats of a channel's row in the plain order.
     pub row: usize,
-    /// Floats of a row of the file, which is repeated.
+    /// Floats of a row of the file, which is repeated, or longer.
     pub own: usize,
 }
 
@@ -175,9 +196,9 @@ impl View {
         self.turned.is_none() && !self.repeats()
     }
 
-    /// Whether numbers are shared.
+    /// Whether rows are shared, or have another length.
     pub fn repeats(self) -> bool {
-        self.shared_by > 1 || self.own < self.row
+        self.shared_by > 1 || self.own != self.row
     }
 
     /// Floats in the plain order, of so many in the file.

@@ -1,5 +1,6 @@
 //! What implementations do otherwise than spec.md §3 and say so: part of what is to be computed, stated and never guessed.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use super::Axes;
@@ -185,6 +186,8 @@ pub struct Conventions {
     pub direction: Direction,
     pub limit: StepLimit,
     pub types: Types,
+    /// Positions of a chunk, where tensors of chunks are asked for; changes no other number.
+    pub chunk: Option<NonZeroUsize>,
     /// Order of the file's axes; changes no number.
     pub axes: Axes,
 }
@@ -216,6 +219,8 @@ pub const STATE: &str = "state";
 pub const DIRECTION: &str = "direction";
 pub const LAYOUT: &str = "layout";
 pub const DT_LIMIT: &str = "dt_limit";
+/// Positions of a chunk whose states, or running sums, are recorded.
+pub const CHUNK: &str = "chunk";
 /// Its other name.
 pub const TIME_STEP_LIMIT: &str = "time_step_limit";
 /// The input that stands for x_{−1}.

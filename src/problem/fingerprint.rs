@@ -31,7 +31,9 @@ impl Fingerprint {
         hash.update(input.to_string());
         // What has no statement and no initial state has the hash that it had before there were any.
         let types = conventions.types.of_inputs();
-        if (Conventions { axes: Axes::default(), types, ..conventions }) != Conventions::default() {
+        if (Conventions { axes: Axes::default(), chunk: None, types, ..conventions })
+            != Conventions::default()
+        {
             let statements = conventions.statements();
             statements.iter().for_each(|(key, text)| hash.update(format!("{key}={text};")));
             if !conventions.limit.is_none() {

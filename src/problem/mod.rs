@@ -164,6 +164,13 @@ impl Problem {
         (row * self.shape.dstate + n) * self.weights.width()
     }
 
+    /// How many positions come before each state that is asked for: where chunks begin, and at last all of them.
+    pub fn asked_states(&self) -> Vec<usize> {
+        let seqlen = self.shape.seqlen;
+        let starts = self.conventions.chunk.map(|chunk| (0..seqlen).step_by(chunk.get()));
+        starts.into_iter().flatten().chain([seqlen]).collect()
+    }
+
     /// Whether a constant B multiplies C, in place of u.
     #[inline]
     pub fn reads_with_b(&self) -> bool {

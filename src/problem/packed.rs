@@ -172,12 +172,14 @@ impl Problem {
         (Cow::Owned(problem), (0, 0))
     }
 
-    /// Where a sequence's values are in a channel's row of a computed tensor; none of a last state that is not kept.
+    /// Where a sequence's values are in a channel's row of a computed tensor; none of a last state that is not kept, and of tensors of
+    /// chunks, which no packed sequences have.
     pub fn within_row(&self, sequence: &Sequence, name: TensorName) -> Option<Range<usize>> {
         let len = self.shape.dstate * self.weights.width();
         match name {
             TensorName::Out => Some(sequence.positions.clone()),
             TensorName::LastState => sequence.last.map(|slot| slot * len..(slot + 1) * len),
+            TensorName::ChunkStates | TensorName::DaCumsum => None,
         }
     }
 

@@ -31,6 +31,12 @@
 //! `scan=log-space` states that products of Ā = eᶻ are exponentials of running sums of z, as in chunked scans:
 //! Π Āⱼ = exp(s_l − s_k). Running sums round by what they have come to, and not by what is left of a term
 //! ([`crate::judge::budget`] has the bound). `scan=log-space-64` states that they begin anew every 64 positions.
+//!
+//! `ssd=bf16` states a scan in chunks on tensor cores, as Mamba-2's: scores C Bᵀ, what they are with decays and Δ, chunk states and the
+//! readout are products whose operands are rounded to that type, once each, and sums in f32 ([`crate::judge::budget`] has the bound). It is a
+//! scan in log space, `scan=log-space-256` for chunks of 256; where no `scan` is stated, one chunk is the whole sequence, whose
+//! bound is looser. What overflows an f16 is no rounding, and fails. A state between chunks is one of these operands, and `state_type` stands
+//! beside no `ssd`.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -64,6 +70,15 @@ named! {
 }
 
 impl StageType {
+    /// Bits of a number, the first one among them; none of f32, which rounds nothing more.
+    pub fn bits(self) -> Option<u8> {
+        match self {
+            StageType::F32 => None,
+            StageType::Bf16 => Some(8),
+            StageType::F16 | StageType::Tf32 => Some(11),
+        }
+    }
+
     /// What a rounding costs beside that of f32.
     pub fn rounding(self) -> Rounding {
         match self {
@@ -142,7 +157,10 @@ pub struct Stages {
     pub naive_phi: bool,
     /// None where functions are good to their last places.
     pub fast: Option<Fast>,
+    /// Some where products are on tensor cores.
     pub log_space: Option<LogSpace>,
+    /// Type of the operands of products on tensor cores; none where there are none.
+    pub ssd: Option<StageType>,
     /// None where a state stays as it is computed.
     pub stored_state: Option<StoredState>,
 }
@@ -189,6 +207,7 @@ const PHI: &str = "phi";
 const NAIVE: &str = "naive";
 const EXP: &str = "exp";
 const FAST: &str = "fast";
+const SSD: &str = "ssd";
 /// The key of metadata as well.
 pub const SCAN: &str = "scan";
 /// Keys of metadata as well.
@@ -214,7 +233,7 @@ impl Rounding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected f32, f16, bf16 or tf32 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found \
-     `{found}` (hint: stages are {}; softplus=naive, phi=naive, exp=fast, scan=log-space, \
+     `{found}` (hint: stages are {}; softplus=naive, phi=naive, exp=fast, ssd=bf16, scan=log-space, \
      scan=log-space-64, state_type=bf16 and with it state_read=unrounded may be added to either)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
@@ -230,6 +249,7 @@ impl Stages {
         naive_phi: false,
         fast: None,
         log_space: None,
+        ssd: None,
         stored_state: None,
     };
     /// All of it in f32, with log(1 + eˣ).
@@ -256,6 +276,11 @@ impl Stages {
         Stages { log_space: Some(log_space), ..self }
     }
 
+    /// The same by products on tensor cores, of operands in this type, over such blocks.
+    pub fn on_tensor_cores(self, operands: StageType, log_space: LogSpace) -> Self {
+        Stages { ssd: Some(operands), log_space: Some(log_space), ..self }
+    }
+
     /// These stages with a state that is stored so after each step.
     pub fn with_stored_state(self, stored_state: Option<StoredState>) -> Self {
         Stages { stored_state, ..self }
@@ -276,10 +301,11 @@ impl Stages {
         self.fast == Some(Fast::Everywhere) || self.fast == Some(place)
     }
 
-    /// Stages, softplus and products of Ā as in f32; φ-functions, e^x and what is stored as they are stated.
+    /// Stages, softplus and products of Ā as in f32; φ-functions, e^x, products on tensor cores and what is stored as they are stated.
     pub fn in_f32(self) -> Self {
-        let Stages { naive_phi, fast, stored_state, .. } = self;
-        Stages { naive_phi, fast, stored_state, ..Stages::NONE }
+        let Stages { naive_phi, fast, ssd, stored_state, .. } = self;
+        let log_space = self.log_space.filter(|_| ssd.is_some());
+        Stages { naive_phi, fast, log_space, ssd, stored_state, ..Stages::NONE }
     }
 
     /// Whether gradients are judged by it: in f32, but for what is kept of y, for e^x, and for a scan in log space.
@@ -296,11 +322,7 @@ impl Stages {
 
     /// Bits of a stage's numbers, the first one among them; none where it is in f32.
     pub fn bits(self, stage: Stage) -> Option<u8> {
-        match self.types[stage as usize] {
-            StageType::F32 => None,
-            StageType::Bf16 => Some(8),
-            StageType::F16 | StageType::Tf32 => Some(11),
-        }
+        self.types[stage as usize].bits()
     }
 
     /// Whether bits of a stage may be cut off where others round: by tensor cores.
@@ -327,6 +349,7 @@ impl fmt::Display for Stages {
             self.naive_softplus.then(|| format!("{SOFTPLUS}={NAIVE}")),
             self.naive_phi.then(|| format!("{PHI}={NAIVE}")),
             self.fast.map(|_| format!("{EXP}={FAST}")),
+            self.ssd.map(|operands| format!("{SSD}={operands}")),
             self.log_space.map(|log_space| format!("{SCAN}={log_space}")),
             self.stored_state.map(|state| format!("{STATE_TYPE}={}", state.stored)),
             self.stored_state
@@ -373,6 +396,11 @@ impl FromStr for Stages {
                     stages.log_space = Some(value.parse().map_err(|_| wrong())?);
                     SCAN
                 }
+                SSD => {
+                    let operands: StageType = value.trim().parse().map_err(|_| wrong())?;
+                    stages.ssd = Some(operands).filter(|_| operands != StageType::F32);
+                    SSD
+                }
                 STATE_TYPE => {
                     let stored: InputType = value.trim().parse().map_err(|_| wrong())?;
                     let read = StateRead::Stored;
@@ -394,6 +422,10 @@ impl FromStr for Stages {
                 return Err(wrong());
             }
             stated.push(key);
+        }
+        stages.log_space = stages.log_space.or(stages.ssd.map(|_| LogSpace::WHOLE));
+        if stages.ssd.is_some() && stages.stored_state.is_some() {
+            return Err(wrong());
         }
         match (&mut stages.stored_state, read) {
             (Some(state), Some(read)) => state.read = read,

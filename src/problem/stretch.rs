@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::conventions::{Direction, Types};
 use super::packed::Sequence;
-use super::{Axes, Conventions, InputType, Problem, Shape, Weights};
+use super::{Axes, Conventions, InputType, Order, Problem, Shape, Weights};
 use crate::tensor::{Tensor, TensorName};
 
 /// Where inputs come from: a [`Problem`] in memory, or a file.
@@ -47,9 +48,28 @@ pub struct Outline {
     pub axes: Axes,
     /// Last states of a channel.
     pub last_states: usize,
+    /// Positions of a chunk, where tensors of chunks are asked for.
+    pub chunk: Option<NonZeroUsize>,
 }
 
 impl Outline {
+    /// Whether a run has this tensor.
+    pub fn has(self, name: TensorName) -> bool {
+        match name {
+            TensorName::Out | TensorName::LastState => true,
+            TensorName::ChunkStates => self.chunk.is_some(),
+            // Elsewhere each state has an A of its own.
+            TensorName::DaCumsum => {
+                self.chunk.is_some() && self.axes.order == Order::Blhp && self.weights == Weights::Real
+            }
+        }
+    }
+
+    /// Chunks of a sequence.
+    pub fn chunks(self) -> usize {
+        self.chunk.map_or(0, |chunk| self.shape.seqlen.div_ceil(chunk.get()))
+    }
+
     /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
     pub fn layout(self, name: TensorName) -> (Vec<usize>, usize, InputType) {
         // The weight type is f32 whatever the input type.
@@ -60,6 +80,11 @@ impl Outline {
                 let rest = if self.last_states == 1 { vec![dstate] } else { vec![self.last_states, dstate] };
                 (rest, self.weights.width(), InputType::F32)
             }
+            TensorName::ChunkStates => {
+                (vec![self.chunks(), self.shape.dstate], self.weights.width(), InputType::F32)
+            }
+            // Each channel has the sums of its head.
+            TensorName::DaCumsum => (vec![self.shape.seqlen], 1, InputType::F32),
         };
         (rest, width, self.types.get(name).unwrap_or(usual))
     }
@@ -115,7 +140,7 @@ impl Inputs for Problem {
     type Error = Infallible;
 
     fn outline(&self) -> Outline {
-        let Conventions { direction, types, axes, .. } = self.conventions;
+        let Conventions { direction, types, chunk, axes, .. } = self.conventions;
         let [_, last_states] = self.states_of_each();
         Outline {
             shape: self.shape,
@@ -125,6 +150,7 @@ impl Inputs for Problem {
             types,
             axes,
             last_states,
+            chunk,
         }
     }
 

@@ -24,15 +24,18 @@ use crate::written::{ComplexAs, File, Tensor, dtype, tensor};
 
 /// Channels of a head.
 const P: usize = 2;
-const SHAPE: Shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: 7, groups: 3 };
+pub const SHAPE: Shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: 7, groups: 3 };
 
 /// A problem whose heads of `P` channels have one Δ, A, D and bias.
-fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
+pub fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
+    headed_of(SHAPE, weights, input)
+}
+
+pub fn headed_of(shape: Shape, weights: Weights, input: InputType) -> (Problem, OutputGradients) {
     let (b, c) = (Operand::Variable, Operand::Variable);
     let mut rng = generator("layouts");
-    let mut problem =
-        Layout { shape: SHAPE, weights, input, b, c, gate: true, extras: true }.random(&mut rng);
-    let (width, seqlen) = (weights.width(), SHAPE.seqlen);
+    let mut problem = Layout { shape, weights, input, b, c, gate: true, extras: true }.random(&mut rng);
+    let (width, seqlen) = (weights.width(), shape.seqlen);
     let first = |values: &mut Vec<f32>, row: usize, own: usize| {
         for start in (0..values.len()).step_by(row * P) {
             let shared = values[start..start + own].to_vec();
@@ -42,12 +45,12 @@ fn headed(weights: Weights, input: InputType) -> (Problem, OutputGradients) {
         }
     };
     first(&mut problem.delta, seqlen, seqlen);
-    first(&mut problem.a, SHAPE.dstate * width, width);
+    first(&mut problem.a, shape.dstate * width, width);
     problem.d.iter_mut().chain(&mut problem.delta_bias).for_each(|values| first(values, 1, 1));
     let mut drawn = |len: usize, input: InputType| {
         (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect::<Vec<f32>>()
     };
-    let states = SHAPE.batch * SHAPE.dim * SHAPE.dstate * width;
+    let states = shape.batch * shape.dim * shape.dstate * width;
     problem.initial_state = Some(drawn(states, InputType::F32));
     let given = OutputGradients {
         dout: drawn(problem.u.len(), input),
@@ -92,7 +95,7 @@ fn split(from: Tensor, axis: usize) -> Tensor {
 }
 
 /// The file in another layout. Gradients of what heads share are sums already.
-fn laid_out(plain: &File, order: Order) -> File {
+pub fn laid_out(plain: &File, order: Order) -> File {
     let mut file = File { metadata: plain.metadata.clone(), ..File::default() };
     file.metadata.insert("layout".to_owned(), order.name().to_owned());
     for (name, from) in &plain.tensors {
@@ -108,7 +111,7 @@ fn laid_out(plain: &File, order: Order) -> File {
             "B" | "C" if from.shape.len() == 5 => permuted(from, &[0, 3, 1, 2, 4]),
             "B" | "C" => permuted(from, &[0, 3, 1, 2]),
             "A" if heads && !is_gradient => {
-                let one = every(&of_head(from, 0), 1, SHAPE.dstate);
+                let one = every(&of_head(from, 0), 1, from.shape[1]);
                 Tensor { shape: vec![one.shape[0]], ..one }
             }
             "D" | "delta_bias" => of_head(from, 0),

@@ -111,7 +111,7 @@ impl<'a> Launcher<'a> {
         let mut params = Vec::with_capacity(layout.outputs.len());
         for name in layout.outputs.keys() {
             let numbers = ChannelBudget::new(name.form, recording, (0, 0), contract).numbers()?;
-            let formats = TensorName::ALL.map(|tensor| recording.outline().layout(tensor).2);
+            let formats = TensorName::SCANNED.map(|tensor| recording.outline().layout(tensor).2);
             params.push(RawJudge {
                 formula: formula(name.form),
                 allowance: allowance(&numbers),
@@ -189,15 +189,17 @@ impl<'a> Launcher<'a> {
         for block in &piece.blocks {
             let at = block.rows.start - piece.rows.start;
             for (name, values) in block.got[output].iter() {
-                let (address, each) = match name {
-                    TensorName::Out => (self.buffers.out, seqlen),
-                    TensorName::LastState => (self.buffers.last_state, dstate * self.layout.weights.width()),
+                let (address, each, to) = match name {
+                    TensorName::Out => (self.buffers.out, seqlen, &mut params.out),
+                    TensorName::LastState => {
+                        let width = dstate * self.layout.weights.width();
+                        (self.buffers.last_state, width, &mut params.last_state)
+                    }
+                    // A run that has these is not judged here.
+                    TensorName::ChunkStates | TensorName::DaCumsum => continue,
                 };
                 self.device.write(address + (4 * at * each) as u64, plain::bytes(values))?;
-                match name {
-                    TensorName::Out => params.out = pointer(address),
-                    TensorName::LastState => params.last_state = pointer(address),
-                }
+                *to = pointer(address);
             }
         }
         let mut results = vec![RawResult::POISON; rows];

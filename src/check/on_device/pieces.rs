@@ -162,7 +162,7 @@ impl Plan {
         let mut got = Vec::with_capacity(layout.outputs.len());
         for tensors in layout.outputs.values() {
             let mut of_output = Named::default();
-            for name in TensorName::ALL {
+            for name in TensorName::SCANNED {
                 if let Some(values) = recording.output_rows(tensors, name, rows.clone())? {
                     of_output.insert(name, values);
                 }

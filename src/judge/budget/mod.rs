@@ -72,6 +72,30 @@
 //! order at most (2J + 2)uS_l of each term, whatever k, which is added to E_l and D_l where a state is read. Both are allowed. Blocks pass their states on by
 //! products.
 //!
+//! # Tensors of chunks
+//!
+//! The state before a chunk is a state like the last one, with the joins that there may have been until then; an initial state is kept as
+//! it is given. Running sums of ΔA within a chunk are off by what each term is, and each term passes as many additions as there are others,
+//! in whatever order: with z off by e, j of them come to (1 + u)^{j−1} Σ(|z| + e) − Σ|z| at most, which is judged by.
+//!
+//! # On tensor cores
+//!
+//! A scan that is stated to have operands of a narrower type ([`crate::problem::stages`]) has, as mamba_ssm's kernels, for each block of
+//! positions with s the running sums of z and x the state before it
+//!
+//! ```text
+//! y_l = Σ_{k≤l} r(r(C_l)·r(B_k) e^{s_l−s_k} Δ_k) r(u_k) + e^{s_l} r(C_l)·r(x)        x ← e^s x + Σ_k r(B_k e^{s−s_k} Δ_k) r(u_k)
+//! ```
+//!
+//! or Δ with u, and decays with other operands: r rounds to ε of it. Whatever the block of a term, it passes two products, of two operands
+//! each: four roundings until y, two until a state that is kept (an initial state none there, and two until y, which is not told apart). A
+//! score or a state that is rounded is a sum of terms, and off by at most ε of theirs. So y is off by ((1 + ε)⁴ − 1) Σ|Cₙ|M̂ₙ, a state by
+//! ((1 + ε)² − 1) M̂. Sums are in f32, but in any order, and tensor cores may cut bits off: a term passes at most all the others of its block
+//! and of the states, twice, 2u each. Where an operand underflows, by η, it takes with it what it is multiplied by, also before a decay: no
+//! more than Σₖ g(1 + |uₖ|)(1 + |Δₖ|(1 + Σ|Bₙ|) + Σ|B̄ₙ|) times 1 + Σ|Cₙ|, and M̂ₙ; g are products of the largest |Ā| where they grow. All
+//! of it is judged by as it stands, and none is taken as random: one rounding is in the terms of a whole row, and λ times what such rows come
+//! to is hardly less for the states and positions of a block.
+//!
 //! # Where roundings are not independent
 //!
 //! Rounding is deterministic: the same operation on the same operands errs the same way every time, and n equal
@@ -93,6 +117,7 @@
 //! bound fails its case, and says whether it is beyond the worst case too, which no assumption underlies. `cargo test`
 //! measures on every regime that no correct path is beyond either.
 
+mod exponents;
 pub mod gradient;
 mod numbers;
 mod readout;
@@ -101,15 +126,17 @@ mod state;
 mod states;
 mod step_size;
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use num_complex::Complex64;
 
+use self::exponents::Exponents;
 pub use self::numbers::Numbers;
 use self::readout::{OutputBounds, Readout};
 pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
-use self::state::LastState;
+use self::state::KeptState;
 pub use self::states::Lead;
 use self::states::{Channel, Running, States, Sums};
 pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
@@ -164,19 +191,26 @@ impl Bounds {
         }
     }
 
-    /// Of the last states, where one z or b occurs `repeats` times.
-    fn of_last_state(channel: Channel, last: &[LastState], repeats: f64) -> Bounds {
+    /// Of states that are kept as this tensor, where one z or b occurs `repeats` times.
+    fn of_states(
+        channel: Channel,
+        name: TensorName,
+        (states, lost): (&[KeptState], f64),
+        repeats: f64,
+    ) -> Bounds {
         let Channel { problem, contract, .. } = channel;
         let arithmetic = contract.arithmetic;
         let mut bounds = Bounds::default();
-        for state in last {
+        for state in states {
             bounds.value.extend(&[state.x.re, state.x.im][..problem.weights.width()]);
             let rounding = arithmetic.unit * state.magnitude;
+            let operands = channel.ssd().map_or(0.0, |ssd| ssd.error(2, state.magnitude + state.worst, lost));
             let [judged, worst, rounding] =
-                [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
+                [state.judged(repeats) + operands, state.worst + operands, rounding]
+                    .map(|b| b + arithmetic.underflow);
             let size = state.x.re.abs().max(state.x.im.abs());
             let [store, of_worst, of_rounding] =
-                [judged, worst, rounding].map(|b| store_error(problem, TensorName::LastState, size + b));
+                [judged, worst, rounding].map(|b| store_error(problem, name, size + b));
             bounds.push(judged + store, worst + of_worst, store, rounding + of_rounding);
         }
         bounds
@@ -225,8 +259,7 @@ pub fn repeats(form: impl Into<Form>, problem: &Problem) -> Vec<f64> {
 /// Bounds as [`scan`] has them, of a problem whose [`repeats`] are known: they are the same for every promise.
 pub fn scan_of(form: impl Into<Form>, problem: &Problem, contract: &Contract, repeats: &[f64]) -> Budget {
     let form = form.into();
-    let named = TensorName::ALL.map(|name| (name, Bounds::default()));
-    let mut budget = Budget { tensors: named.into_iter().collect(), repeats: 0.0 };
+    let mut budget = Budget { tensors: blank(problem.outline()), repeats: 0.0 };
     for (&at, &repeats) in problem.judged_channels.iter().zip(repeats) {
         let channel = ChannelBudget::new(form, problem, at, contract);
         budget.repeats = budget.repeats.max(repeats);
@@ -236,6 +269,11 @@ pub fn scan_of(form: impl Into<Form>, problem: &Problem, contract: &Contract, re
         });
     }
     budget
+}
+
+fn blank(outline: Outline) -> Named<Bounds> {
+    let named = TensorName::ALL.into_iter().filter(|name| outline.has(*name));
+    named.map(|name| (name, Bounds::default())).collect()
 }
 
 /// What is walked at a time may take so many bytes: enough that a stretch is worth its start.
@@ -319,7 +357,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
     }
 
     /// Gives `each` the bounds where one z or b occurs so often, for each such count: of `out` stretch by stretch, with the
-    /// position of the first element, and of `last_state`. Returns the largest |ΔA|, infinite at a pole.
+    /// position of the first element, of `last_state`, and of tensors of chunks chunk by chunk. Returns the largest |ΔA|, infinite at a pole.
     ///
     /// # Errors
     /// What cannot be read, or what `each` returns.
@@ -423,6 +461,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             }
         }
         let mut states = nothing;
+        let (outline, mut exponents) = (self.inputs.outline(), Exponents::default());
         for positions in stretches {
             let stretch = self.stretch(sequence, &positions)?;
             let channel = Channel { lead, ..self.channel(&stretch, sequence) };
@@ -436,6 +475,22 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             );
             if positions.start == 0 {
                 states = States::initial(channel);
+                sums.lost = 0.0;
+            }
+            let of_states = |states: &States, name, after, lost| -> Vec<Bounds> {
+                let kept = states.kept(channel, after);
+                let of = |&repeats: &f64| Bounds::of_states(channel, name, (&kept, lost), repeats);
+                repeats.iter().map(of).collect()
+            };
+            if let Some(chunk) = outline.chunk.filter(|chunk| positions.start % chunk.get() == 0) {
+                let name = TensorName::ChunkStates;
+                let first = positions.start / chunk.get() * shape.dstate;
+                each(name, first, of_states(&states, name, positions.start, sums.lost))?;
+                exponents = Exponents::default();
+            }
+            if outline.has(TensorName::DaCumsum) {
+                let bounds = exponents.walk(channel, positions.clone());
+                each(TensorName::DaCumsum, positions.start, vec![bounds; repeats.len()])?;
             }
             sums.clear(channel, positions.len());
             if let (true, Some(mut states)) = (self.form.is_bidirectional(), behind.pop()) {
@@ -453,9 +508,8 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             let first = sequence.positions.start + positions.start;
             each(TensorName::Out, first, repeats.iter().map(of).collect())?;
             if let Some(slot) = sequence.last.filter(|_| positions.end == seqlen) {
-                let last = states.last(channel);
-                let of = |&repeats: &f64| Bounds::of_last_state(channel, &last, repeats);
-                each(TensorName::LastState, slot * shape.dstate, repeats.iter().map(of).collect())?;
+                let name = TensorName::LastState;
+                each(name, slot * shape.dstate, of_states(&states, name, seqlen, sums.lost))?;
             }
         }
         Ok(())
@@ -516,7 +570,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         self.inputs.positions_at_once().unwrap_or(STRETCH / self.bytes())
     }
 
-    /// The positions of a sequence, in parts of a length that bounds the memory.
+    /// The positions of a sequence, in parts of a length that bounds the memory. Each chunk whose state is asked for begins one.
     fn stretches(&self, sequence: &Sequence) -> Vec<Range<usize>> {
         let Outline { shape: Shape { dstate, .. }, weights, .. } = self.inputs.outline();
         let (seqlen, each) = (sequence.positions.len(), self.bytes());
@@ -526,7 +580,12 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             false => 0,
         };
         let length = self.inputs.positions_at_once().unwrap_or(self.worth().max(balanced)).max(1);
-        (0..seqlen).step_by(length).map(|start| start..seqlen.min(start.saturating_add(length))).collect()
+        let chunk = self.inputs.outline().chunk.map_or(seqlen, NonZeroUsize::get).max(1);
+        let of_chunk = |first: usize| {
+            let end = seqlen.min(first.saturating_add(chunk));
+            (first..end).step_by(length).map(move |start| start..end.min(start.saturating_add(length)))
+        };
+        (0..seqlen).step_by(chunk).flat_map(of_chunk).collect()
     }
 }
 
@@ -548,8 +607,7 @@ impl ChannelBudget<'_> {
     }
 
     fn bounds(&self, repeats: f64) -> Named<Bounds> {
-        let mut all: Named<Bounds> =
-            TensorName::ALL.map(|name| (name, Bounds::default())).into_iter().collect();
+        let mut all = blank(self.inputs.outline());
         let Ok(_) = self.walk(&[repeats], |name, _, bounds| {
             bounds.into_iter().for_each(|bounds| all[name].extend(bounds));
             Ok(())

@@ -68,6 +68,8 @@ impl<'a> Readout<'a> {
         }
         // Each state where it is read, and their sum.
         let narrowed = 2.0 * y.unit * (1.0 + y.unit) * p.magnitude;
+        let operands = self.channel.ssd().map_or(0.0, |ssd| ssd.error(4, p.terms + p.carried, p.lost));
+        let narrowed = narrowed + operands * (1.0 + y.unit).powi(2) * (1.0 + mu + additions * u);
         let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished + narrowed;
         let random = p.variance + additions * u * u * p.magnitude * p.magnitude;
         let stagnating = p.stagnating * problem.weights.width() as f64;

@@ -32,13 +32,15 @@ pub struct Position {
     pub weights: f64,
     /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
     pub variance: f64,
+    /// Error per η where an operand underflows on tensor cores.
+    pub lost: f64,
     /// How many states are so small beside all together that adding them rounds in the direction that they give it.
     pub stagnating: f64,
 }
 
-/// A state after the last position.
+/// A state that is kept, as the last one is.
 #[derive(Clone, Copy, Debug)]
-pub struct LastState {
+pub struct KeptState {
     pub x: Complex64,
     /// E
     pub worst: f64,
@@ -50,7 +52,7 @@ pub struct LastState {
     pub magnitude: f64,
 }
 
-impl LastState {
+impl KeptState {
     /// The bound that is judged by.
     pub fn judged(&self, repeats: f64) -> f64 {
         or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst)
@@ -205,6 +207,12 @@ impl<V: Value<WIDTH>> State<V> {
         self.exponents = exponents;
     }
 
+    /// M̂
+    #[inline(always)]
+    pub fn size(&self) -> Lanes {
+        self.magnitude + self.worst
+    }
+
     /// As it is read by a scan in log space, whose running sums may be added as a tree of so many joins.
     #[inline(always)]
     pub fn summed_as_a_tree(mut self, u: f64, joins: f64) -> Self {
@@ -305,11 +313,11 @@ impl<V: Value<WIDTH>> State<V> {
         [self.linear + directed, self.variance + random]
     }
 
-    /// After the last position.
+    /// As it is kept.
     #[inline(always)]
-    pub fn last(&self, u: f64, joins: f64) -> [LastState; WIDTH] {
+    pub fn kept(&self, u: f64, joins: f64) -> [KeptState; WIDTH] {
         let [linear, variance] = self.seen(u, joins);
-        std::array::from_fn(|lane| LastState {
+        std::array::from_fn(|lane| KeptState {
             x: self.x.at(lane),
             worst: self.worst.0[lane],
             linear: linear.0[lane],

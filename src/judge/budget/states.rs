@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::GENERIC;
 use super::repeats::Repeats;
 use super::state::{
-    AffineStep, Lanes, LastState, Position, PositionSums, State, StepInput, StepRoundings, WIDTH,
+    AffineStep, KeptState, Lanes, Position, PositionSums, State, StepInput, StepRoundings, WIDTH,
 };
 use super::step_size::step_size;
 use crate::formula::{Form, OFFSETS, Transition};
@@ -30,6 +30,23 @@ pub struct Channel<'a> {
     /// Of the whole.
     pub seqlen: usize,
     pub lead: Lead,
+}
+
+/// A scan whose products have operands of a narrower type (module docs of [`super`]).
+#[derive(Clone, Copy)]
+pub struct TensorCores {
+    operands: Rounding,
+    /// What additions of f32 come to, in whatever order.
+    additions: f64,
+}
+
+impl TensorCores {
+    /// Error after so many roundings of operands, of terms of this size, with what is lost where one underflows.
+    pub fn error(self, roundings: i32, terms: f64, lost: f64) -> f64 {
+        let grown = (1.0 + self.operands.unit).powi(roundings);
+        // At most twice for each of four operands, and for what is rounded later.
+        (grown * (1.0 + self.additions) - 1.0) * terms + 8.0 * self.operands.underflow * lost
+    }
 }
 
 /// Surroundings of a packed sequence that is scanned in log space: exponents are summed over blocks of the item.
@@ -156,21 +173,21 @@ impl States {
         }
     }
 
-    /// What they are after the last position.
-    pub fn last(&self, channel: Channel) -> Vec<LastState> {
-        fn of<V: Value<WIDTH>>(channel: Channel, states: &[State<V>]) -> Vec<LastState> {
+    /// What they are after so many positions. An initial state is none that was joined.
+    pub fn kept(&self, channel: Channel, after: usize) -> Vec<KeptState> {
+        fn of<V: Value<WIDTH>>(channel: Channel, states: &[State<V>], after: usize) -> Vec<KeptState> {
             let unit = channel.contract.arithmetic.of_states().unit;
-            let joins = channel.joins(channel.seqlen.saturating_sub(1), false);
+            let joins = after.checked_sub(1).map_or(0.0, |before| channel.joins(before, false));
             let read = |state: &State<V>| match channel.log_space() {
                 Some(_) => state.summed_as_a_tree(unit, channel.exponent_joins()),
                 None => *state,
             };
-            let last = states.iter().flat_map(|state| read(state).last(unit, joins));
-            last.take(channel.problem.shape.dstate).collect()
+            let kept = states.iter().flat_map(|state| read(state).kept(unit, joins));
+            kept.take(channel.problem.shape.dstate).collect()
         }
         match self {
-            States::Real(states) => of(channel, states),
-            States::Complex(states) => of(channel, states),
+            States::Real(states) => of(channel, states, after),
+            States::Complex(states) => of(channel, states, after),
         }
     }
 }
@@ -183,6 +200,8 @@ pub struct Sums {
     sizes: Vec<Lanes>,
     /// The largest |ΔA| so far; infinite at a pole.
     pub largest_z: f64,
+    /// What operands that underflow may take with them, of a sequence so far.
+    pub lost: f64,
     /// Of two directions, the steps of the first one, for the other: by position and eight states.
     real: Vec<AffineStep<Lanes>>,
     complex: Vec<AffineStep<ComplexLanes<WIDTH>>>,
@@ -348,11 +367,24 @@ impl Channel<'_> {
         self.contract.arithmetic.stages.log_space.filter(|_| is_exponential)
     }
 
-    /// Joins of a tree that adds a running sum.
-    fn exponent_joins(&self) -> f64 {
+    /// Positions of a block of running sums, at most.
+    fn block(&self) -> usize {
         let block = self.log_space().and_then(|log_space| log_space.block);
         let all = self.lead.len + self.seqlen;
-        allowance::scan_joins(block.map_or(all, |block| block.get().min(all)))
+        block.map_or(all, |block| block.get().min(all))
+    }
+
+    /// Joins of a tree that adds a running sum.
+    fn exponent_joins(&self) -> f64 {
+        allowance::scan_joins(self.block())
+    }
+
+    /// Products on tensor cores, of a scan that may have them.
+    pub fn ssd(&self) -> Option<TensorCores> {
+        let is_scan = self.log_space().is_some() && !self.form.is_bidirectional();
+        let operands = self.contract.arithmetic.stages.ssd.filter(|_| is_scan)?.rounding();
+        let terms = self.block() + self.problem.shape.dstate * self.problem.weights.width();
+        Some(TensorCores { operands, additions: 4.0 * terms as f64 * self.contract.arithmetic.unit })
     }
 
     /// Sums of a state's step beside the one with Ā x: one for each further input.
@@ -389,7 +421,8 @@ impl Channel<'_> {
             further_sums: self.further_sums(),
             in_log_space: log_space.is_some(),
         };
-        let Sums { positions, sizes, .. } = sums;
+        let has_operands = self.ssd().is_some();
+        let Sums { positions, sizes, lost, .. } = sums;
         // Where the sizes of one position, and of one direction, are.
         let (row, own) = match (BOTH_WAYS, backwards) {
             (true, _) => (2 * chunks, usize::from(backwards) * chunks),
@@ -419,6 +452,8 @@ impl Channel<'_> {
             // Nothing bounds a scan backwards over blocks that others begin.
             let lead_steps = if backwards { f64::INFINITY } else { lead.steps };
             let mut sums = PositionSums::ZERO;
+            // Of products on tensor cores: the largest Ā, Σ|ΔB| and |B̄|, and Σ M̂.
+            let (mut growth, mut operands, mut terms) = (Lanes::ONE, Lanes::ZERO, Lanes::ZERO);
             for (chunk, state) in states.iter_mut().enumerate() {
                 let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
                 let apart = if reads_with_b { c.norm() } else { Lanes::ZERO };
@@ -448,6 +483,11 @@ impl Channel<'_> {
                         kept[place] = AffineStep { a_bar, a_bar_error, input, z: size };
                     }
                     state.advance((a_bar, a_bar_error), &input, size, joins, roundings);
+                    if has_operands {
+                        growth = growth.max(a_bar.norm() + a_bar_error);
+                        operands = operands + b.norm() * delta.0.abs() + step.b_bar.norm();
+                        terms = terms + state.size();
+                    }
                 }
                 let unrounded = *state;
                 let mut read_as = &unrounded;
@@ -470,6 +510,12 @@ impl Channel<'_> {
                 sizes[row_start + own + chunk] = sums.add((c, apart), read, seen, mu);
             }
             sums.add_to(&mut positions[i]);
+            if has_operands {
+                let growth = growth.0.into_iter().fold(1.0, f64::max);
+                let u = f64::from(problem.u_at(at, l as isize)).abs();
+                *lost = growth * *lost + (1.0 + u) * (1.0 + delta.0.abs() + operands.sum());
+                positions[i].lost = terms.sum() + (1.0 + positions[i].weights) * *lost;
+            }
             // Forwards comes last.
             if !backwards {
                 let small = Lanes::all(GENERIC * arithmetic.unit * positions[i].magnitude);

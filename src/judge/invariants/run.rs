@@ -110,8 +110,8 @@ impl ProbeRun {
         }
         let tensors = self.tensors.map(|name, tensor| {
             let at = match name {
-                TensorName::Out => positions,
-                TensorName::LastState => states,
+                TensorName::Out | TensorName::DaCumsum => positions,
+                TensorName::LastState | TensorName::ChunkStates => states,
             };
             let length = tensor.shape[2];
             ProbedTensor {

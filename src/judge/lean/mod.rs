@@ -83,6 +83,10 @@ const AS_LARGE: f64 = 2.5;
 /// is off by an ulp changes few of the sums.
 const ONE_WAY: f64 = 0.5;
 
+/// The least correlation of errors with simulated roundings of operands on tensor cores. A choice: a kernel that rounds one of its four
+/// operands elsewhere has some three quarters, and what rounds no operands 0.
+const OF_OPERANDS: f64 = 0.5;
+
 /// Errors that are expected of f32, in [`super::budget::Bounds::rounding`]. A choice.
 const CAREFUL: f64 = 4.0;
 
@@ -259,7 +263,7 @@ pub fn leaning(
 /// Likeness of the errors of out to simulated roundings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Likeness {
-    /// How much they differ in size, as a logarithm.
+    /// How much they differ in size, as a logarithm; of products on tensor cores, what their correlation lacks.
     pub apart: f64,
     /// Their correlation.
     pub alike: f64,
@@ -279,7 +283,7 @@ pub fn looks_like(
         return None;
     }
     // Errors that are documented are the largest there may be, and no size that they have.
-    if stages.in_f32() == stages {
+    if stages.in_f32() == stages && stages.ssd.is_none() {
         return Some(Likeness::default());
     }
     let (Some(got), Some(want)) = (got.get(TensorName::Out), want.get(TensorName::Out)) else {
@@ -290,7 +294,7 @@ pub fn looks_like(
     let of_row = |&row: &usize| {
         let channel = Channel::new(form, problem, contract, row);
         let simulated = [false, true].map(|cuts| channel.simulated(cuts));
-        let mut sums = [0.0; 4];
+        let mut sums = [0.0; 5];
         for (l, at) in (row * length..(row + 1) * length).enumerate() {
             let errors = [
                 got.values[at] - want.values[at],
@@ -299,16 +303,21 @@ pub fn looks_like(
             ];
             if errors.iter().all(|error| error.is_finite()) && bounds[at].is_finite() {
                 let [seen, rounded, cut] = errors.map(|error| error / bounds[at]);
-                let products = [seen * seen, rounded * rounded, cut * cut, seen * rounded];
+                let products = [seen * seen, rounded * rounded, cut * cut, seen * rounded, seen * cut];
                 sums.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
             }
         }
         sums
     };
     let rows: Vec<usize> = (0..problem.judged_channels.len()).collect();
-    let add = |sums: [f64; 4], row: [f64; 4]| std::array::from_fn(|i| sums[i] + row[i]);
-    let [seen, rounded, cut, both] = parallel::map(&rows, &of_row).into_iter().fold([0.0; 4], add);
+    let add = |sums: [f64; 5], row: [f64; 5]| std::array::from_fn(|i| sums[i] + row[i]);
+    let [seen, rounded, cut, both, both_cut] = parallel::map(&rows, &of_row).into_iter().fold([0.0; 5], add);
     let alike = both / (seen * rounded).sqrt();
+    // Bounds of products on tensor cores leave room for much else: their roundings have to be the very ones, for the most part.
+    if stages.ssd.is_some() {
+        let alike = alike.max(both_cut / (seen * cut).sqrt());
+        return (alike >= OF_OPERANDS).then_some(Likeness { apart: 1.0 - alike, alike });
+    }
     // The digits of a sum of 1 and eˣ are lost in one way only.
     if stages.naive_softplus && both < ONE_WAY * (seen * rounded).sqrt() {
         return None;

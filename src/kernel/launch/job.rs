@@ -9,7 +9,7 @@ use super::element::Element;
 use crate::kernel::cpu::ffi::{self, BackwardShape, BackwardWorkspace};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
-use crate::kernel::{CpuBackend, Derivatives, KernelError, Result, SCANNED, scanned};
+use crate::kernel::{CpuBackend, Derivatives, KernelError, Result, scanned};
 use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::one_step::OneStep;
@@ -234,7 +234,7 @@ impl Job {
             inputs: scan_inputs(problem, storage),
             // Poly's reversed scan.
             workspace: Output::workspace(arithmetic, workspace),
-            ..Job::of(kernel, [batch, dim, dstate, seqlen, groups], SCANNED.map(output).to_vec())
+            ..Job::of(kernel, [batch, dim, dstate, seqlen, groups], TensorName::SCANNED.map(output).to_vec())
         }
     }
 

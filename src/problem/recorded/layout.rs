@@ -2,16 +2,18 @@
 //! is read (module documentation of [`super`]), so that no shape has two readings.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use super::metadata::{check_keys, claimed, softplus, stages, stated, step_limit};
-use super::names::{DLAST_STATE, DOUT, OutputName, computed, unknown};
+use super::metadata::{check_keys, chunk, claimed, softplus, stages, stated, step_limit};
+use super::names::{CU_SEQLENS, DLAST_STATE, DOUT, OutputName, SEQ_IDX, computed, unknown};
 use super::packing::Packing;
-use super::shapes::{fits, shape_of, turned};
+use super::shapes::{Axis, fits, shape_of, turned};
 use super::{InputType, RecordError};
 use crate::problem::axes::View;
 use crate::problem::conventions::{
-    ComplexOutput, DIRECTION, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds, Types,
+    CHUNK, ComplexOutput, DIRECTION, Direction, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds,
+    Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
@@ -130,6 +132,7 @@ impl Layout {
                 direction: stated(file, DIRECTION)?,
                 limit: step_limit(file)?,
                 types: Types::default(),
+                chunk: chunk(file)?,
                 axes: Axes { order, headdim, ..Axes::default() },
             },
             outputs,
@@ -276,15 +279,26 @@ impl Layout {
             return contradicts(STATE, state.name(), "a constant B");
         }
         match file.info(INITIAL_STATE) {
-            Some(info) => self.check_state(INITIAL_STATE, info, self.packing.initial_states),
+            Some(info) => self.check_states(INITIAL_STATE, info, self.packing.initial_states),
             None => Ok(()),
         }
     }
 
-    /// So many states of every channel.
-    fn check_state(&mut self, name: &str, info: &TensorInfo, count: usize) -> Result<()> {
-        let Shape { batch, dim, dstate, .. } = self.shape;
-        let mut axes = vec![if count == 1 { ("b", batch) } else { ("s", count) }];
+    /// A state of every channel, or one for each sequence.
+    fn check_states(&mut self, name: &str, info: &TensorInfo, count: usize) -> Result<()> {
+        let first = if count == 1 { ("b", self.shape.batch) } else { ("s", count) };
+        self.check_state(name, info, vec![first], count)
+    }
+
+    /// So many states of every channel, behind the first axes.
+    fn check_state(
+        &mut self,
+        name: &str,
+        info: &TensorInfo,
+        mut axes: Vec<Axis>,
+        count: usize,
+    ) -> Result<()> {
+        let Shape { dim, dstate, .. } = self.shape;
         axes.extend(self.channel_axes(dim));
         axes.push(("n", dstate));
         match (self.weights, info.stored) {
@@ -308,10 +322,68 @@ impl Layout {
             let info = required(file, name)?;
             real_type(name, info, self.claimed)?;
             self.check_sequence(name, info, false)?;
-            let Some(name) = tensors.get(TensorName::LastState) else { continue };
-            self.check_state(name, required(file, name)?, self.packing.last_states)?;
+            if let Some(name) = tensors.get(TensorName::LastState) {
+                self.check_states(name, required(file, name)?, self.packing.last_states)?;
+            }
         }
-        Ok(())
+        self.check_chunks(file)
+    }
+
+    /// Tensors of chunks, and how long a chunk is: as is stated, or as the run where there is one.
+    fn check_chunks<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
+        let Conventions { direction, chunk: stated, axes: Axes { order, headdim, .. }, .. } =
+            self.conventions;
+        let Shape { batch, dim, seqlen, .. } = self.shape;
+        self.conventions.chunk = None;
+        for (name, tensor) in self
+            .outputs
+            .clone()
+            .values()
+            .flat_map(|tensors| tensors.iter())
+            .filter(|(name, _)| !TensorName::SCANNED.contains(name))
+        {
+            let wrong = |expected, hint| Err(RecordError::Chunks { name: shown(tensor), expected, hint });
+            let info = required(file, tensor)?;
+            if file.info(SEQ_IDX).is_some() || file.info(CU_SEQLENS).is_some() {
+                return wrong("sequences that are not packed", "leave it out, or record a sequence alone");
+            }
+            if direction == Direction::Reverse {
+                return wrong(
+                    "a scan from the first position on",
+                    "leave it out, or flip what has positions",
+                );
+            }
+            let of_states = name == TensorName::ChunkStates;
+            if !of_states && (order != Order::Blhp || self.weights == Weights::Complex) {
+                return wrong(
+                    "layout blhp and a real A",
+                    "with an A for each state, each has sums of its own",
+                );
+            }
+            let is_one = info.shape.get(if of_states { 1 } else { 2 }) == Some(&1);
+            let Some(chunk) = stated.or(NonZeroUsize::new(seqlen).filter(|_| is_one)) else {
+                return wrong("the metadata `chunk`", "state chunk=64 for chunks of 64 positions");
+            };
+            self.conventions.chunk = Some(chunk);
+            let chunks = seqlen.div_ceil(chunk.get());
+            if of_states {
+                self.check_state(tensor, info, vec![("b", batch), ("c", chunks)], chunks)?;
+                continue;
+            }
+            real_type(tensor, info, None)?;
+            let axes = [("b", batch), ("h", dim / headdim), ("c", chunks), ("k", chunk.get())];
+            self.check_shape(tensor, info, &axes)?;
+            let own = chunks.saturating_mul(chunk.get());
+            self.see(tensor, View { shared_by: headdim, row: seqlen, own, turned: None });
+        }
+        match (stated, self.conventions.chunk) {
+            (Some(chunk), None) => Err(RecordError::Metadata {
+                key: CHUNK,
+                found: chunk.to_string(),
+                expected: "none without chunk_states or dA_cumsum: scan=log-space-64 states where running sums begin anew",
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Types of tensors that have another one than spec.md §3 gives them. All of one kind are of one type.
@@ -359,7 +431,7 @@ impl Layout {
     /// The gradients, each of the shape of its input or of what heads share of it, and what they are gradients by.
     fn check_gradients<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
         if let Some(info) = file.info(DLAST_STATE) {
-            self.check_state(DLAST_STATE, info, self.packing.last_states)?;
+            self.check_states(DLAST_STATE, info, self.packing.last_states)?;
         }
         if let Some(info) = file.info(DOUT) {
             real_type(DOUT, info, self.claimed)?;
@@ -445,7 +517,7 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
     }
     for (output, tensors) in &all.outputs {
         if tensors.get(TensorName::Out).is_none() {
-            return Err(missing(file, &format!("out.{output}"), "a last state needs its output"));
+            return Err(missing(file, &format!("out.{output}"), "a state needs its output"));
         }
     }
     Ok(all)

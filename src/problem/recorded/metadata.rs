@@ -1,15 +1,16 @@
 //! Metadata of a recorded run by their keys: statements, names that the field has for what a recording says otherwise, and notes,
 //! which are not used.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use super::{InputType, RecordError, Result};
 use crate::named::{UnknownName, mistyped};
 use crate::problem::Stages;
 use crate::problem::conventions::{
-    DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
+    CHUNK, DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
 };
-use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
+use crate::problem::stages::{LogSpace, SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
 use crate::tensor_file::{TensorFile, shown};
 
 const ARITHMETIC: &str = "arithmetic";
@@ -17,7 +18,7 @@ const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 13] = [
+pub(super) const STATEMENTS: [&str; 14] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,
@@ -26,6 +27,7 @@ pub(super) const STATEMENTS: [&str; 13] = [
     STATE,
     DIRECTION,
     LAYOUT,
+    CHUNK,
     SCAN,
     STATE_TYPE,
     STATE_READ,
@@ -40,8 +42,8 @@ const NOTE: &str = "note.";
 const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["dt_softplus", "softplus"], "delta_softplus states it"),
     (
-        &["chunk_size", "chunk"],
-        "scan=log-space-64 states where running sums begin anew; nothing else of chunks changes a result",
+        &["chunk_size"],
+        "scan=log-space-64 states where running sums begin anew, and chunk the length of chunks whose states are recorded",
     ),
     (&["seq_idx", "cu_seqlens", "seqlens"], "the tensor seq_idx or cu_seqlens has it"),
     (
@@ -106,12 +108,26 @@ pub(super) fn softplus<R>(file: &TensorFile<R>) -> Result<bool> {
     }
 }
 
+/// Positions of a chunk, where they are stated.
+pub(super) fn chunk<R>(file: &TensorFile<R>) -> Result<Option<NonZeroUsize>> {
+    let wrong = |text: &String| RecordError::Metadata {
+        key: CHUNK,
+        found: shown(text),
+        expected: "a number of positions, as 64",
+    };
+    file.metadata().get(CHUNK).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+}
+
 /// The arithmetic that is stated, the scan's in a text of its own if need be.
 pub(super) fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
     let stated: Stages = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
     let stated = stored_state(file, stated)?;
     let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
-    let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
+    // That of products on tensor cores is one that only says less.
+    let implied = stated.ssd.map(|_| LogSpace::WHOLE);
+    let is_same = |other: LogSpace, scan: LogSpace| other == scan || implied == Some(other);
+    let log_space =
+        text.parse().ok().filter(|&scan| stated.log_space.is_none_or(|other| is_same(other, scan)));
     match log_space {
         Some(log_space) => Ok(stated.in_log_space(log_space)),
         None => Err(RecordError::Metadata {
@@ -147,6 +163,9 @@ fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
         read = Some(own);
     }
     let is_narrow = stored != StageType::F32;
+    if let Some(stated) = text(STATE_TYPE).filter(|_| is_narrow && stages.ssd.is_some()) {
+        return Err(wrong(stated, "none beside `ssd`, of which states between chunks are operands"));
+    }
     let state = StoredState { stored, read: read.unwrap_or_default() };
     Ok(stages.with_stored_state(is_narrow.then_some(state)))
 }

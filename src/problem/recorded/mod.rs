@@ -6,6 +6,9 @@
 //! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
 //! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped as its
 //! input (spec.md §6). Either may be left out.
+//! Of scans in chunks also `chunk_states.<form>[.<label>]` (batch, chunks, dim, dstate), the state before each chunk, and of heads
+//! `dA_cumsum.<form>[.<label>]` (batch, heads, chunks, chunk), the running sums of ΔA within each; past the last position anything. Metadata
+//! `chunk` is the positions of a chunk, and may be left out where there is one.
 //! `seq_idx` (batch, seqlen) or `cu_seqlens` (sequences + 1), integers, tell which sequences are packed into an item; with the latter
 //! `initial_state` and `last_state` may be (sequences, …).
 //! Metadata `layout` (the order of the axes, [`crate::problem::Order`]), `delta_softplus` (`true` or `false`, the default), `input_type`
@@ -14,7 +17,7 @@
 //! begins with `note.` never is.
 //!
 //! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` or `varlen_states`, and `dfinal_states` are other names of `u`, `delta`,
-//! `delta_bias`, `initial_state`, `last_state` and `dlast_state`, in gradients' names too.
+//! `delta_bias`, `initial_state`, `last_state` and `dlast_state`, in gradients' names too; `states` is one of `chunk_states`.
 //!
 //! Files with tensors that only Mamba-3's rule has are [`TrapezoidalRun`]s (spec.md §7).
 //!
@@ -110,8 +113,8 @@ pub enum RecordError {
     )]
     NoOutput,
     #[error(
-        "tensor `{name}` is none of a recorded run's, expected {expected}, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or \
-         grad.INPUT.METHOD[.LABEL] (hint: {hint})"
+        "tensor `{name}` is none of a recorded run's, expected {expected}, out.METHOD[.LABEL], last_state.METHOD[.LABEL], \
+         chunk_states.METHOD[.LABEL], dA_cumsum.METHOD[.LABEL] or grad.INPUT.METHOD[.LABEL] (hint: {hint})"
     )]
     Unknown { name: String, expected: String, hint: String },
     #[error("tensors `{name}` and `{other}` are the same one, expected one of them (hint: leave one out)")]
@@ -133,6 +136,8 @@ pub enum RecordError {
         turned::MOST
     )]
     TooLargeToTurn { found: usize },
+    #[error("tensor `{name}` is of chunks, expected {expected} (hint: {hint})")]
+    Chunks { name: String, expected: &'static str, hint: &'static str },
     #[error("tensor `{name}` has {what} = {found}, expected {expected} (hint: {hint})")]
     Size { name: String, what: &'static str, found: usize, expected: String, hint: &'static str },
     #[error(
@@ -166,7 +171,7 @@ pub enum RecordError {
 pub struct Recording<R> {
     file: Arc<TensorFile<R>>,
     turned: Arc<Turned>,
-    layout: Layout,
+    layout: Box<Layout>,
     positions_at_once: Option<usize>,
 }
 
@@ -222,15 +227,19 @@ impl<R: Read + Seek + Send> Recording<R> {
             .map_err(|[name, other]| RecordError::Twice { name: shown(&name), other: shown(&other) })?;
         let mut layout = Layout::read(&file)?;
         layout.packed = layout.packed(&file)?;
-        let recording =
-            Recording { file: Arc::new(file), turned: Arc::default(), layout, positions_at_once: None };
+        let recording = Recording {
+            file: Arc::new(file),
+            turned: Arc::default(),
+            layout: Box::new(layout),
+            positions_at_once: None,
+        };
         recording.check_turned()?;
         Ok(recording)
     }
 
     /// The same numbers under other statements.
     pub fn under(&self, conventions: Conventions) -> Self {
-        let layout = Layout { conventions, ..self.layout.clone() };
+        let layout = Box::new(Layout { conventions, ..Layout::clone(&self.layout) });
         let (file, turned) = (Arc::clone(&self.file), Arc::clone(&self.turned));
         Recording { file, turned, layout, positions_at_once: self.positions_at_once }
     }

@@ -71,24 +71,26 @@ fn output_name(name: &str, rest: &str) -> Result<OutputName> {
 }
 
 /// Names of other code by which a run may have its tensors.
-const TAKEN: [(&str, &str); 7] = [
+const TAKEN: [(&str, &str); 8] = [
     ("x", "u"),
     ("dt", "delta"),
     ("dt_bias", "delta_bias"),
     ("initial_states", INITIAL_STATE),
     ("final_states", "last_state"),
     ("varlen_states", "last_state"),
+    ("states", "chunk_states"),
     ("dfinal_states", DLAST_STATE),
 ];
 
 /// Name that a tensor has here, if it has another one in other code.
 pub(super) fn own_name(name: &str) -> Option<String> {
     let own = |name: &str| TAKEN.iter().find(|(taken, _)| *taken == name).map(|(_, own)| *own);
+    let is_output = |name: &str| name.parse::<TensorName>().is_ok();
     let Some((first, rest)) = name.split_once('.') else {
-        return own(name).filter(|own| *own != "last_state").map(str::to_owned);
+        return own(name).filter(|own| !is_output(own)).map(str::to_owned);
     };
     match (own(first), rest.split_once('.')) {
-        (Some(own @ "last_state"), _) => Some(format!("{own}.{rest}")),
+        (Some(own), _) if is_output(own) => Some(format!("{own}.{rest}")),
         (None, Some((input, rest))) if first == "grad" => Some(format!("{GRADIENT}{}.{rest}", own(input)?)),
         _ => None,
     }

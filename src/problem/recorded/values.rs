@@ -143,7 +143,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     fn output_in_scan_order(&self, tensor: TensorName, values: Vec<f32>) -> Vec<f32> {
         match tensor {
             TensorName::Out => self.in_scan_order(values, self.layout.shape.seqlen, 1),
-            TensorName::LastState => values,
+            TensorName::LastState | TensorName::ChunkStates | TensorName::DaCumsum => values,
         }
     }
 
@@ -335,7 +335,7 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
 
     fn outline(&self) -> Outline {
         let layout = &self.layout;
-        let Conventions { direction, types, axes, .. } = layout.conventions;
+        let Conventions { direction, types, chunk, axes, .. } = layout.conventions;
         Outline {
             shape: layout.shape,
             weights: layout.weights,
@@ -344,6 +344,7 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             types,
             axes,
             last_states: layout.packing.last_states,
+            chunk,
         }
     }
 

@@ -98,7 +98,7 @@ def to_host(name: str, array: Any) -> Host:
     except (TypeError, ValueError, BufferError, RuntimeError, OverflowError) as error:
         known = "int32 or int64" if name in PACKED else "float32, float16, bfloat16 or complex64"
         if str(error).startswith("is of type"):
-            may_be_complex = name.partition(".")[0] in ("A", "B", "C", "initial_state", "last_state", "dlast_state")
+            may_be_complex = name.partition(".")[0] in ("A", "B", "C") or name.partition(".")[0].endswith(("_state", "_states"))
             kind = "complex64" if "complex" in str(error) and may_be_complex else "int32" if name in PACKED else "float32"
             found, hint = str(error), f'numpy.asarray({name.partition(".")[0]}, dtype="{kind}"), if that holds its numbers'
         else:

@@ -27,6 +27,7 @@ ALIASES = {
     "initial_states": "initial_state",
     "final_states": "last_state",
     "varlen_states": "last_state",
+    "states": "chunk_states",
     "y": "out",
 }
 

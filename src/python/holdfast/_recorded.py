@@ -20,10 +20,12 @@ _BACKENDS = ("auto", "cuda", "cpu")
 #: Arguments that are metadata of a recording, word for word.
 _STATEMENTS = (
     *("arithmetic", "scan", "input_type", "reads", "complex_output", "state"),
-    *("direction", "dt_limit", "state_type", "state_read"),
+    *("direction", "dt_limit", "state_type", "state_read", "chunk"),
 )
 
 
+#: What a scan may return beside out.
+_STATES = ("last_state", "chunk_states", "dA_cumsum")
 #: The inputs of a scan. Each has a gradient.
 _INPUTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
 
@@ -74,8 +76,8 @@ def known_number(name: str, value: Any, hint: str = "leave it out for the usual 
     return found
 
 
-def _outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
-    """By their names in a run: of one method, or of several in mappings."""
+def _outputs_of(method: str, out: Any, states: Mapping[str, Any]) -> dict[str, Any]:
+    """By their names in a run: of one method, or of several in mappings. `states` are what a scan returns beside out."""
     if out is None:
         raise ValueError("tensor `out` is None, expected what the scan returned (hint: is there a `return` in it?)")
     # What is copied already is one array, and a tuple.
@@ -86,26 +88,29 @@ def _outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
             f"out is a {type(out).__name__} of {len(out)}, expected an array, or a tuple of it and the last state "
             "(hint: leave the rest out)"
         )
-    if is_pair and last_state is None:
+    if is_pair and states["last_state"] is None:
         out, last_state = out
+        states = {**states, "last_state": last_state}
     method = method if isinstance(out, Mapping) else known_method(method)
     several = out if isinstance(out, Mapping) else {method: out}
-    states = last_state if isinstance(last_state, Mapping) else {method: last_state}
     if "out" in several:
         raise ValueError(
             "out is a mapping that has `out`, expected one output for each method (hint: out={\"zoh\": y}; or out=y beside method=\"zoh\")"
         )
     several = {known_method(name): array for name, array in several.items()}
-    states = {known_method(name): array for name, array in states.items()}
     named = {f"out.{name}": array for name, array in several.items()}
-    return {**named, **{f"last_state.{name}": array for name, array in states.items() if array is not None}}
+    for kind, given in states.items():
+        of = given if isinstance(given, Mapping) else {method: given}
+        known = {f"{kind}.{known_method(name)}": array for name, array in of.items()}
+        named |= {name: array for name, array in known.items() if array is not None}
+    return named
 
 
 def computed_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """What a run has beside its inputs, among a call's arguments: outputs, gradients or both."""
     method, out = given["method"], given.get("out")
     gradients = _gradients_of(method, given.get("dout"), given.get("dlast_state"), given.get("grads"))
-    outputs = {} if out is None and gradients else _outputs_of(method, out, given.get("last_state"))
+    outputs = {} if out is None and gradients else _outputs_of(method, out, {name: given.get(name) for name in _STATES})
     return {**outputs, **gradients}
 
 
@@ -157,7 +162,7 @@ def metadata_of(delta_softplus: bool, statements: Mapping[str, Any]) -> dict[str
 
 
 #: Arguments that metadata with a typing error may have been meant as.
-_OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "grads", "dout", "channels", "backend", "diagnosis")
+_OTHERS = ("method", "delta_softplus", "layout", "out", "last_state", "chunk_states", "grads", "dout", "channels", "backend", "diagnosis")
 
 
 def _limit(value: Any) -> str:
@@ -214,6 +219,8 @@ def check(
     method: str = "zoh",
     out: Any = None,
     last_state: Any = None,
+    chunk_states: Any = None,
+    dA_cumsum: Any = None,
     initial_state: Any = None,
     seq_idx: Any = None,
     cu_seqlens: Any = None,
@@ -231,6 +238,7 @@ def check(
     dt_limit: tuple[float, float] | None = None,
     state_type: str | None = None,
     state_read: str | None = None,
+    chunk: int | None = None,
     name: str = "arrays",
     channels: int | None = None,
     seed: int = 1,
@@ -263,6 +271,8 @@ def check(
         which is not judged
     cu_seqlens: integers (sequences + 1), where each of the sequences of one item begins, and where the last one ends; initial_state and
         last_state (or varlen_states) may then be (sequences, …)
+    chunk_states: the states before each chunk of a chunked scan, (batch, chunks, …) as last_state; chunk: positions of a chunk
+    dA_cumsum: with layout="blhp", the running sums of ΔA within each chunk, (batch, heads, chunks, chunk)
     dout, dlast_state: what a backward pass starts from, ∂L/∂out as out and ∂L/∂last_state as last_state
     grads: what it returned, by the names of the inputs, each as its input: {"u": …, "A": …}; some or all of them. Complex ones are
         PyTorch's, ∂L/∂Re + i ∂L/∂Im. `out` may then be left out
@@ -371,6 +381,8 @@ def record(
     method: str = "zoh",
     out: Any = None,
     last_state: Any = None,
+    chunk_states: Any = None,
+    dA_cumsum: Any = None,
     initial_state: Any = None,
     seq_idx: Any = None,
     cu_seqlens: Any = None,
@@ -443,7 +455,8 @@ def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, st
         raise FileNotFoundError(errno.ENOENT, "the recording's folder is not there (hint: os.makedirs)", path)
     try:
         for tensor in made:
-            if not tensor.name.startswith(("out.", "last_", "grad.")):
+            # What was computed ends in its method; names of inputs have no dot.
+            if "." not in tensor.name:
                 _known_finite(tensor)
         _holdfast.record(path, run_of(made), stated)
     except ValueError as error:

@@ -23,15 +23,25 @@ use crate::truth::number::scalar::{Entry, Real};
 /// Which value is wanted.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted {
-    Output { l: usize },
-    LastState { n: usize, part: usize },
+    Output {
+        l: usize,
+    },
+    /// Of the states that are asked for, the one at this place ([`Problem::asked_states`]).
+    State {
+        place: usize,
+        n: usize,
+        part: usize,
+    },
 }
 
-/// Outputs (l) and last states (n, part) by both routes.
+/// Outputs (l) and states (n, place, part) by both routes.
 struct WideScan<R> {
     out: Vec<(R, Ball<R>)>,
-    last: Vec<Vec<(R, Ball<R>)>>,
+    states: Vec<Vec<Parts<R>>>,
 }
+
+/// The parts of a number by both routes.
+type Parts<R> = Vec<(R, Ball<R>)>;
 
 /// A channel's runs, each made when first asked for.
 pub struct Rescue<'p> {
@@ -71,7 +81,7 @@ impl<'p> Rescue<'p> {
         let run = run.as_ref()?;
         let (x, y) = match wanted {
             Wanted::Output { l } => &run.out[l],
-            Wanted::LastState { n, part } => &run.last[n][part],
+            Wanted::State { place, n, part } => &run.states[n][place][part],
         };
         settle(x, y).ok().map(|settled| (settled, R::BITS))
     }
@@ -101,11 +111,11 @@ impl<'p> Rescue<'p> {
             Some((literal, bounded))
         };
         let out = (0..len).map(output).collect::<Option<_>>()?;
-        let parts = |node: &Node<T>| {
-            let (literal, bounded) = &node.last;
+        let parts = |(literal, bounded): &(T, Ball<T>)| {
             (0..T::WIDTH).map(|part| (literal.part(part), bounded.part(part))).collect()
         };
-        Some(WideScan { out, last: nodes.iter().map(parts).collect() })
+        let states = nodes.iter().map(|node| node.states.iter().map(parts).collect()).collect();
+        Some(WideScan { out, states })
     }
 
     fn node<T: Entry>(&self, n: usize) -> Option<Node<T>> {
@@ -142,13 +152,16 @@ impl<'p> Rescue<'p> {
             Some((literal, bounded))
         };
         let steps = parallel::try_each(len, &|l| step(l).ok_or(())).ok()?;
-        let mut node =
-            Node { y: vec![(T::Part::zero(), Ball::zero()); len], last: (T::zero(), Ball::zero()) };
+        let mut node = Node { y: vec![(T::Part::zero(), Ball::zero()); len], states: Vec::new() };
+        let asked = p.asked_states();
         let initial = p.initial_state.as_ref().map(|x| weight(x, p.state_index(self.channel, n)));
-        type Outputs<R> = Vec<(R, Ball<R>)>;
-        let scan = |order: &mut dyn Iterator<Item = usize>, first: T, y: &mut Outputs<T::Part>| {
+        let scan = |order: &mut dyn Iterator<Item = usize>, first: T, y: &mut Parts<T::Part>| {
             let (mut literal, mut bounded) = (first.clone(), Ball::exact(first));
+            let mut states = Vec::new();
             for l in order {
+                if asked.binary_search(&l).is_ok() {
+                    states.push((literal.clone(), bounded.clone()));
+                }
                 let c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
                 let beside = if p.reads_with_b() { b_at(l) } else { T::one() };
                 let mut read = |literal: &T, bounded: &Ball<T>| {
@@ -167,9 +180,10 @@ impl<'p> Rescue<'p> {
                     read(&literal, &bounded);
                 }
             }
-            (literal, bounded)
+            states.push((literal, bounded));
+            states
         };
-        node.last = scan(&mut (0..len), initial.unwrap_or(T::zero()), &mut node.y);
+        node.states = scan(&mut (0..len), initial.unwrap_or(T::zero()), &mut node.y);
         if self.form.formula().bidirectional {
             scan(&mut (0..len).rev(), T::zero(), &mut node.y);
         }
@@ -177,8 +191,8 @@ impl<'p> Rescue<'p> {
     }
 }
 
-/// One state's share of the outputs, and its last value, by both routes.
+/// One state's share of the outputs, and its values where they are asked for, by both routes.
 struct Node<T: Entry> {
     y: Vec<(T::Part, Ball<T::Part>)>,
-    last: (T, Ball<T>),
+    states: Vec<(T, Ball<T>)>,
 }

@@ -17,8 +17,9 @@ use super::rescue::{Rescue, Wanted};
 use crate::formula::{Form, Fraction, Panels};
 use crate::method::Method;
 use crate::parallel;
+use crate::problem::stretch::Inputs as _;
 use crate::problem::{Operand, Problem, Sequence, Weights};
-use crate::tensor::{TensorName, Tensors};
+use crate::tensor::{Named, TensorName, Tensors};
 use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::exact::rational;
 use crate::truth::exact::scan::ExactScan;
@@ -37,7 +38,7 @@ use crate::truth::{Result, TruthError};
 #[derive(Clone, Debug)]
 pub struct ScanTruth<M = Method> {
     pub method: M,
-    /// `out` and `last_state` of the judged channels; poly's last state is the forward one.
+    /// `out` and `last_state` of the judged channels, and tensors of chunks where they are asked for; poly's states are the forward ones.
     pub tensors: Tensors<f64>,
     pub certificate: Certificate,
 }
@@ -93,9 +94,9 @@ where
 {
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
     let truth = |(&method, whole): (&M, ChannelTruth)| {
-        let named = [(TensorName::Out, whole.out), (TensorName::LastState, whole.last_state)];
+        let named = whole.tensors.into_iter();
         let tensors = named.map(|(name, values)| (name, problem.judged_tensor(name, values)));
-        ScanTruth { method, tensors: tensors.into_iter().collect(), certificate: whole.certificate }
+        ScanTruth { method, tensors: tensors.collect(), certificate: whole.certificate }
     };
     Ok(methods.iter().zip(solve_forms(steps, problem, &forms)?).map(truth).collect())
 }
@@ -104,21 +105,24 @@ where
 fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>> {
     validate(problem)?;
     let channels = &problem.judged_channels;
-    let blank =
-        || ChannelTruth { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
+    let blank = || {
+        let named = TensorName::ALL.into_iter().filter(|name| problem.outline().has(*name));
+        let tensors = named.map(|name| (name, Vec::new())).collect();
+        ChannelTruth { tensors, certificate: Certificate::new(ROUTES) }
+    };
     let join = |wholes: &mut Vec<ChannelTruth>, parts: Vec<ChannelTruth>| {
         wholes.resize_with(forms.len(), blank);
         for (whole, part) in wholes.iter_mut().zip(parts) {
-            whole.out.extend(part.out);
-            whole.last_state.extend(part.last_state);
+            part.tensors.into_iter().for_each(|(name, values)| whole.tensors[name].extend(values));
             whole.certificate.absorb(&part.certificate);
         }
     };
     let of_sequence = |at: (usize, usize), sequence: &Sequence| -> Result<Vec<ChannelTruth>> {
         if sequence.is_padding {
             let states = sequence.last.map_or(0, |_| problem.shape.dstate * problem.weights.width());
-            let (out, last_state) = (vec![0.0; sequence.positions.len()], vec![0.0; states]);
-            let nothing = ChannelTruth { out, last_state, ..blank() };
+            let mut nothing = blank();
+            nothing.tensors[TensorName::Out].resize(sequence.positions.len(), 0.0);
+            nothing.tensors[TensorName::LastState].resize(states, 0.0);
             return Ok(vec![nothing; forms.len()]);
         }
         let (problem, at) = problem.alone(at, sequence);
@@ -129,7 +133,7 @@ fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<Ch
             }
         };
         if sequence.last.is_none() {
-            parts.iter_mut().for_each(|part| part.last_state.clear());
+            parts.iter_mut().for_each(|part| part.tensors[TensorName::LastState].clear());
         }
         Ok(parts)
     };
@@ -187,8 +191,7 @@ where
 /// One channel's share of a [`ScanTruth`].
 #[derive(Clone)]
 struct ChannelTruth {
-    out: Vec<f64>,
-    last_state: Vec<f64>,
+    tensors: Named<Vec<f64>>,
     certificate: Certificate,
 }
 
@@ -301,7 +304,8 @@ impl<T: Exponent> CarriedState<T> {
 
 struct Node<T: Exponent> {
     sums: Vec<OutputSums<T::Part>>,
-    last: Vec<CarriedState<T>>,
+    /// Of each form, those that are asked for.
+    states: Vec<Vec<CarriedState<T>>>,
     stood_in: bool,
 }
 
@@ -345,7 +349,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
     fn solve(&self) -> Result<Vec<Option<ChannelTruth>>> {
         let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
         let mut totals = vec![OutputSums::<T::Part>::new(len); self.forms.len()];
-        let mut last: Vec<Vec<CarriedState<T>>> = vec![Vec::new(); self.forms.len()];
+        let mut states: Vec<Vec<Vec<CarriedState<T>>>> = vec![Vec::new(); self.forms.len()];
         let mut stood_in = false;
         for start in (0..dstate).step_by(NODES_AT_ONCE) {
             let count = NODES_AT_ONCE.min(dstate - start);
@@ -355,11 +359,11 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
                 nodes.iter().for_each(|node| total.add_literal(&node.sums[f]));
                 nodes.iter().rev().for_each(|node| subtotal.add_bounded(&node.sums[f]));
                 total.add_bounded(&subtotal);
-                last[f].extend(nodes.iter().map(|node| node.last[f]));
+                states[f].extend(nodes.iter().map(|node| node.states[f].clone()));
             }
             stood_in |= nodes.iter().any(|node| node.stood_in);
         }
-        let finish = |f: usize| self.finish(self.forms[f], &totals[f], &last[f], stood_in);
+        let finish = |f: usize| self.finish(self.forms[f], &totals[f], &states[f], stood_in);
         parallel::try_each(self.forms.len(), &finish)
     }
 
@@ -374,14 +378,18 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let first = initial.map_or(CarriedState::zero(), CarriedState::given);
         let mut node = Node {
             sums: vec![OutputSums::new(len); self.forms.len()],
-            last: vec![first; self.forms.len()],
+            states: vec![Vec::new(); self.forms.len()],
             stood_in: false,
         };
+        let (mut carried, asked) = (vec![first; self.forms.len()], p.asked_states());
         // For the way back.
         let mut kept: Vec<Vec<RoutedStep<T>>> = vec![Vec::new(); self.forms.len()];
         // Equal steps in a row have the same coefficients.
         let mut last_shared = None;
         for l in 0..len {
+            if asked.binary_search(&l).is_ok() {
+                node.states.iter_mut().zip(&carried).for_each(|(states, carried)| states.push(*carried));
+            }
             let (first, second) = self.delta[l];
             check_exponent(a.scale(first), &poles, || {
                 format!("batch {}, channel {}, state {n}, position {l}", self.at.0, self.at.1)
@@ -394,12 +402,13 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             node.stood_in |= literal.stood_in;
             for (f, &form) in self.forms.iter().enumerate() {
                 let step = pair(literal.step(form), bounded.step(form));
-                self.visit((n, l), a, &step, &mut node.last[f], &mut node.sums[f]);
+                self.visit((n, l), a, &step, &mut carried[f], &mut node.sums[f]);
                 if form.formula().bidirectional {
                     kept[f].push(step);
                 }
             }
         }
+        node.states.iter_mut().zip(&carried).for_each(|(states, carried)| states.push(*carried));
         for (f, steps) in kept.iter().enumerate() {
             let mut backward = CarriedState::zero();
             for (l, step) in steps.iter().enumerate().rev() {
@@ -457,7 +466,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         &self,
         form: Form,
         sums: &OutputSums<T::Part>,
-        last: &[CarriedState<T>],
+        states: &[Vec<CarriedState<T>>],
         stood_in: bool,
     ) -> Result<Option<ChannelTruth>> {
         let p = self.problem;
@@ -499,25 +508,73 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             };
             out.push(value);
         }
-        let mut last_state = Vec::with_capacity(last.len() * T::WIDTH);
-        for (n, state) in last.iter().enumerate() {
-            for part in 0..T::WIDTH {
+        let asked = p.asked_states();
+        let mut values = Vec::with_capacity(asked.len() * states.len() * T::WIDTH);
+        for (place, &after) in asked.iter().enumerate() {
+            for (n, part) in (0..states.len()).flat_map(|n| (0..T::WIDTH).map(move |part| (n, part))) {
+                let state = &states[n][place];
                 let fallback = Fallback {
-                    exact: &|| Some(rational::round(rational.as_ref()?.last_state(n)?.part(part))),
-                    wider: &|| rescue.as_ref()?.settle(Wanted::LastState { n, part }),
+                    exact: &|| Some(rational::round(rational.as_ref()?.state_after(n, after)?.part(part))),
+                    wider: &|| rescue.as_ref()?.settle(Wanted::State { place, n, part }),
                 };
-                let place =
-                    || format!("{form}: last state at batch {batch}, channel {d}, state {n}, part {part}");
+                let place = || {
+                    format!(
+                        "{form}: state after {after} positions of batch {batch}, channel {d}, state {n}, part {part}"
+                    )
+                };
                 let (x, y) = (state.literal.part(part), state.bounded.part(part));
                 let fallback = if T::Part::NARROW { None } else { Some(fallback) };
                 let Some(value) = conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?
                 else {
                     return Ok(None);
                 };
-                last_state.push(value);
+                values.push(value);
             }
         }
-        Ok(Some(ChannelTruth { out, last_state, certificate }))
+        let last_state = values.split_off((asked.len() - 1) * states.len() * T::WIDTH);
+        let mut tensors: Named<Vec<f64>> =
+            [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
+        if let Some(chunk) = p.conventions.chunk {
+            tensors.insert(TensorName::ChunkStates, values);
+            if p.outline().has(TensorName::DaCumsum) {
+                let sums = self.exponents(chunk.get(), rational.as_ref(), &mut certificate)?;
+                let Some(sums) = sums else { return Ok(None) };
+                tensors.insert(TensorName::DaCumsum, sums);
+            }
+        }
+        Ok(Some(ChannelTruth { tensors, certificate }))
+    }
+}
+
+impl<T: Exponent> ChannelScan<'_, T> {
+    /// Running sums of ΔA within chunks of so many positions, of an A that all states share.
+    fn exponents(
+        &self,
+        chunk: usize,
+        rational: Option<&ExactScan>,
+        certificate: &mut Certificate,
+    ) -> Result<Option<Vec<f64>>> {
+        let (batch, d) = self.at;
+        let a = self.weight(&self.problem.a, self.problem.weight_index(d, 0)).part(0);
+        let (mut literal, mut bounded) = (T::Part::zero(), Ball::zero());
+        let mut sums = Vec::with_capacity(self.delta.len());
+        for (l, (first, second)) in self.delta.iter().enumerate() {
+            if l % chunk == 0 {
+                (literal, bounded) = (T::Part::zero(), Ball::zero());
+            }
+            literal += *first * a;
+            bounded = bounded.plus(&second.times(&Ball::exact(a)));
+            let live = !bounded.is_exact_zero();
+            let fallback =
+                Fallback { exact: &|| rational?.exponent(l / chunk * chunk..l + 1), wider: &|| None };
+            let fallback = if T::Part::NARROW { None } else { Some(fallback) };
+            let place = || format!("dA_cumsum at batch {batch}, channel {d}, position {l}");
+            let Some(value) = conclude(certificate, &literal, &bounded, live, fallback, place)? else {
+                return Ok(None);
+            };
+            sums.push(value);
+        }
+        Ok(Some(sums))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A diagonal step and the scan over it in exact arithmetic, as far as they are rational.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use dashu_int::ops::BitTest;
 use dashu_ratio::RBig;
@@ -150,9 +151,23 @@ impl<'p> ExactScan<'p> {
         (longest <= LONGEST_DENOMINATOR).then_some(sum)
     }
 
-    /// The last forward state.
-    pub fn last_state(&self, n: usize) -> Option<Gaussian> {
-        self.states(false)[n].last().cloned().flatten()
+    /// The forward state after so many positions.
+    pub fn state_after(&self, n: usize, positions: usize) -> Option<Gaussian> {
+        match positions.checked_sub(1) {
+            Some(l) => self.states(false)[n][l].clone(),
+            None => Some(self.initial(n)),
+        }
+    }
+
+    /// The sum of ΔA over these positions, of a real A that all states share, correctly rounded.
+    pub fn exponent(&self, positions: Range<usize>) -> Option<f64> {
+        let (batch, d) = self.channel;
+        let a = self.weights(&self.problem.a, self.problem.weight_index(d, 0)).re;
+        let mut sum = RBig::ZERO;
+        for l in positions {
+            sum += rational_step(self.problem, (batch, d), l, |x| exact(f64::from(x)))? * &a;
+        }
+        Some(round(&sum))
     }
 
     /// The output at l, correctly rounded.

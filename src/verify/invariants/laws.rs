@@ -103,19 +103,23 @@ pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
         Invariant::TimeReversal => time_reversal(bench, c),
         Invariant::TimeScale => time_scale(bench, c),
         Invariant::Conjugation => conjugation(bench, c),
-        Invariant::ChannelIndependence => {
-            independence((bench, c), ("inputs in channel", dim), |i| i.channel, &TensorName::ALL, |_, d, _| d)
-        }
+        Invariant::ChannelIndependence => independence(
+            (bench, c),
+            ("inputs in channel", dim),
+            |i| i.channel,
+            &TensorName::SCANNED,
+            |_, d, _| d,
+        ),
         Invariant::BatchIndependence => independence(
             (bench, c),
             ("inputs in batch entry", batch),
             |i| i.batch,
-            &TensorName::ALL,
+            &TensorName::SCANNED,
             |b, _, _| b,
         ),
         Invariant::GroupIndependence => {
             let group = |_: usize, d: usize, _: usize| d / (dim / groups);
-            independence((bench, c), ("B and C in group", groups), |i| i.group, &TensorName::ALL, group)
+            independence((bench, c), ("B and C in group", groups), |i| i.group, &TensorName::SCANNED, group)
         }
         Invariant::StateIndependence => {
             independence((bench, c), ("A, B and C of state", dstate), |i| i.state, &[LastState], |_, _, n| n)

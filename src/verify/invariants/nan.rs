@@ -185,7 +185,10 @@ fn scans(bench: &Bench, stored: InputType, c: &mut Comparison) -> LawResult<()> 
             let of_channel = ValueIndex { batch: Some(at[0]), channel: Some(at[1]), ..ValueIndex::default() };
             let (reach, to) = match name {
                 TensorName::Out => (out, ValueIndex { l: Some(at[2]), ..of_channel }),
-                TensorName::LastState => (last_state, ValueIndex { state: Some(at[2]), ..of_channel }),
+                // A kernel here returns no others.
+                TensorName::LastState | TensorName::ChunkStates | TensorName::DaCumsum => {
+                    (last_state, ValueIndex { state: Some(at[2]), ..of_channel })
+                }
             };
             Some(meet(plain.shape, from, to) && reach.covers(both_ways, from.l, to.l))
         });

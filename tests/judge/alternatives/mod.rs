@@ -96,7 +96,7 @@ impl Figures {
             let channel = scan::channel(variant, problem, at);
             let beyond = channel.tensors.values().any(|row| row.beyond.contains(&true));
             self.overflows += usize::from(beyond);
-            for (i, name) in TensorName::ALL.into_iter().enumerate() {
+            for (i, name) in TensorName::SCANNED.into_iter().enumerate() {
                 channel.tensors[name].values.iter().for_each(|value| self.values[i].add(*value));
                 channel.tensors[name].bound.iter().for_each(|bound| self.bounds[i].add_size(*bound));
             }
