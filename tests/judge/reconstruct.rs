@@ -59,10 +59,10 @@ fn found_by(
 
 #[test]
 fn what_is_ended_says_nothing_and_what_is_not_says_the_same() {
-    // Ā is found at once, and the other formula of B̄ far from the origin much later.
+    // What is wrong with Ā is found at once, and with B̄ far from the origin much later.
     let step = |delta: f64, a: C, b: C, u: f64| {
         let [a_bar, b_bar] = right(Method::Foh, delta, a, b, u);
-        [a_bar, if (a * delta).norm() > 3.0 { b_bar * 0.75 } else { b_bar }]
+        [a_bar * 1.5, if (a * delta).norm() > 3.0 { b_bar * 0.75 } else { b_bar }]
     };
     let said =
         |work: &Work| found_by((Method::Foh, Weights::Complex), &step, work).map(|found| found.whole());
