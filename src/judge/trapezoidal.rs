@@ -78,7 +78,8 @@ impl Number for Bounded {
         }
         let terms = self.terms * other.terms;
         let carried = self.error * other.terms + self.terms * other.error + self.error * other.error;
-        let error = carried + U * (terms + carried) + HALF_SUBNORMAL;
+        // In other orders another factor may underflow.
+        let error = carried + U * (terms + carried) + 2.0 * HALF_SUBNORMAL;
         Bounded { value: self.value * other.value, terms, error }
     }
 

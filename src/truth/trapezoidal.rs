@@ -190,14 +190,14 @@ pub struct Certified {
     pub off: f64,
 }
 
+/// Tensors of such values.
+pub type Certain<K> = Named<Vec<Certified>, K>;
+
 /// What these heads return.
 ///
 /// # Errors
 /// Values that cannot be certified.
-pub fn outputs(
-    problem: &Trapezoidal,
-    units: &[Unit],
-) -> Result<(Vec<Named<Vec<Certified>, Output>>, Certificate)> {
+pub fn outputs(problem: &Trapezoidal, units: &[Unit]) -> Result<(Vec<Certain<Output>>, Certificate)> {
     climb(&|| outputs_by::<DoubleDouble>(problem, units), &|| outputs_by::<Wide>(problem, units))
 }
 
@@ -205,10 +205,7 @@ pub fn outputs(
 ///
 /// # Errors
 /// As [`outputs`]'.
-pub fn gradients(
-    problem: &Trapezoidal,
-    given: &Cotangents,
-) -> Result<(Named<Vec<Certified>, Input>, Certificate)> {
+pub fn gradients(problem: &Trapezoidal, given: &Cotangents) -> Result<(Certain<Input>, Certificate)> {
     climb(&|| gradients_by::<DoubleDouble>(problem, given), &|| gradients_by::<Wide>(problem, given))
 }
 
@@ -220,7 +217,7 @@ fn climb<T>(narrow: &dyn Fn() -> Result<T>, wide: &dyn Fn() -> Result<T>) -> Res
 fn outputs_by<R: Scalar>(
     problem: &Trapezoidal,
     units: &[Unit],
-) -> Result<(Vec<Named<Vec<Certified>, Output>>, Certificate)> {
+) -> Result<(Vec<Certain<Output>>, Certificate)> {
     let bounded: Vec<Named<Vec<Ball<R>>, Output>> =
         trapezoidal::outputs(problem, units, (Writing::AsSpecified, None));
     let plain: Vec<Named<Vec<Plain<R>>, Output>> =
@@ -233,7 +230,7 @@ fn outputs_by<R: Scalar>(
 fn gradients_by<R: Scalar>(
     problem: &Trapezoidal,
     given: &Cotangents,
-) -> Result<(Named<Vec<Certified>, Input>, Certificate)> {
+) -> Result<(Certain<Input>, Certificate)> {
     let bounded: Named<Vec<Ball<R>>, Input> =
         trapezoidal::gradients(problem, given, (Writing::AsSpecified, None));
     let plain: Named<Vec<Plain<R>>, Input> = trapezoidal::gradients(problem, given, (Writing::Shifted, None));
@@ -246,7 +243,7 @@ fn settled<R: Scalar, K: Ord + Copy + std::fmt::Display>(
     bounded: &Named<Vec<Ball<R>>, K>,
     plain: &Named<Vec<Plain<R>>, K>,
     certificate: &mut Certificate,
-) -> Result<Named<Vec<Certified>, K>> {
+) -> Result<Certain<K>> {
     let mut all = Named::default();
     for (name, bounded, plain) in bounded.zip(plain) {
         let mut values = Vec::with_capacity(bounded.len());

@@ -88,7 +88,7 @@ fn scanned(problem: &Trapezoidal, slip: Slip) -> Named<Vec<f32>, Output> {
                     |n| of(operand, (l * g + h / (heads / g)) * states + n) + of(bias, h * states + n);
                 let one = |n: usize| match theta.get(n / 2).filter(|_| turns) {
                     None => value(n),
-                    Some(theta) if n % 2 == 0 => value(n) * theta.cos() - value(n + 1) * theta.sin(),
+                    Some(theta) if n.is_multiple_of(2) => value(n) * theta.cos() - value(n + 1) * theta.sin(),
                     Some(theta) => value(n - 1) * theta.sin() + value(n) * theta.cos(),
                 };
                 (0..states).map(one).collect()
