@@ -277,8 +277,12 @@ impl TrapezoidalRun {
                     given.insert(*output, reader.values(name, output.axes(), true)?.values)
                 }
                 Kind::Output(output, label) => {
-                    let values = reader.values(name, output.axes(), false)?;
-                    outputs.entry(label.clone()).or_default().insert(*output, values);
+                    let (values, own) = (
+                        reader.values(name, output.axes(), false)?,
+                        outputs.entry(label.clone()).or_default(),
+                    );
+                    once(own.get(*output).is_some(), name, output.name())?;
+                    own.insert(*output, values);
                 }
                 Kind::Gradient(input, label) => {
                     if named(*input).is_none() {
