@@ -265,16 +265,12 @@ impl TrapezoidalRun {
         for (name, kind) in &kinds {
             match kind {
                 Kind::Input(input) => {
-                    if inputs.get(*input).is_some() {
-                        return Err(RecordError::Twice {
-                            name: name.clone(),
-                            other: input.name().to_owned(),
-                        });
-                    }
+                    once(inputs.get(*input).is_some(), name, named(*input).unwrap_or(input.name()))?;
                     inputs.insert(*input, reader.values(name, input.axes(), true)?);
                 }
                 Kind::Given(output) => {
-                    given.insert(*output, reader.values(name, output.axes(), true)?.values)
+                    once(given.get(*output).is_some(), name, &output.cotangent())?;
+                    given.insert(*output, reader.values(name, output.axes(), true)?.values);
                 }
                 Kind::Output(output, label) => {
                     let (values, own) = (
