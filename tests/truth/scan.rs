@@ -196,7 +196,7 @@ const DIFFERENT: [(scan::Steps, bool); 7] = [
 /// A truth that compares a route with itself would certify every one of these.
 #[rstest]
 #[case(TensorName::Out, "output at")]
-#[case(TensorName::LastState, "last state at")]
+#[case(TensorName::LastState, "state after")]
 fn routes_that_differ_certify_nothing(#[case] of: TensorName, #[case] place: &str) {
     let mut problem = softened();
     if of == TensorName::LastState {
