@@ -84,11 +84,19 @@ pub(super) fn check(
             cases.push(case(place("", label), tensors));
             (0..all).for_each(|_| advance());
         }
-        why.push_str(&match units.len() {
-            judged if judged == all => {
-                format!("; every element of its {all} heads judged, {certified} of them certified")
+        why.push_str(&match (&known, units.len()) {
+            (Err(_), _) => "; its outputs are not judged".to_owned(),
+            (Ok(_), judged) if judged == all => {
+                format!(
+                    "; every element of its {all} heads of sequences judged, {certified} of them certified"
+                )
             }
-            judged => format!("; sampled: {judged} of {all} heads judged, drawn by seed {}", options.seed),
+            (Ok(_), judged) => {
+                format!(
+                    "; sampled: {judged} of {all} heads of sequences judged, drawn by seed {}",
+                    options.seed
+                )
+            }
         });
     }
     if !run.passes.is_empty() {
