@@ -193,7 +193,7 @@ fn wrong(run: &Run, source: Reason) -> FileError {
     FileError { path: run.path.clone(), source }
 }
 
-/// What a run of Mamba-3's rule says of itself, and costs.
+/// A run of Mamba-3's rule: its own words, and its costs.
 fn about_rule(run: &TrapezoidalRun) -> About {
     let tensors = run.outputs.len() + run.passes.len();
     let steps = run.problem.steps().saturating_mul(tensors).min(1 << 40);

@@ -18,13 +18,13 @@ use crate::truth::trapezoidal::{self as truth, Certified};
 /// Positions × channels × states whose truth takes some seconds on two cores.
 const CERTIFIED: usize = 1_000_000;
 
-/// The same of a backward pass.
+/// Positions × channels × states whose gradients take as long.
 const CERTIFIED_BACKWARD: usize = 250_000;
 
 /// Elements of all tensors that are held with their bounds.
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// What double precision has values off, of their bounds in f32: 2⁻⁵³ for 2⁻²⁴, with room for the bounds' own roundings.
+/// Error of values in double precision, of their bounds in f32: 2⁻⁵³ for 2⁻²⁴, with room for the bounds' own roundings.
 const OF_DOUBLES: f64 = 1.0 / (1u64 << 28) as f64;
 
 /// Judges every output and every gradient.
@@ -169,7 +169,7 @@ fn units(problem: &Trapezoidal, name: &str, options: &Options) -> Vec<Unit> {
     chosen.into_iter().map(|at| all[at]).collect()
 }
 
-/// What these heads return, and may be off; how many have a certified truth.
+/// Outputs of these heads with their bounds; and how many have a certified truth.
 fn known_outputs(
     problem: &Trapezoidal,
     units: &[Unit],

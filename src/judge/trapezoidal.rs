@@ -9,7 +9,7 @@
 //! arguments by their slopes.
 //!
 //! The roundings of θ are taken as random, as those of states are there: λ√(3lm) of U·2π for l positions, of which m have one step, or all
-//! of them where that is less. All else is the worst case. It is wider over long memories than the bounds of other scans: all states of a
+//! of them where that is less; a step below 16u of what it is added to rounds the way it points, and counts whole. All else is the worst case. It is wider over long memories than the bounds of other scans: all states of a
 //! head have one Ā, whose roundings count as repeats there, so that little would be gained; and an error of θ counts from the start on, also
 //! in what depends on the angle between two positions alone.
 
@@ -124,10 +124,10 @@ impl Number for Bounded {
         self.off_by(additions as f64 * U)
     }
 
-    fn walked(self, additions: usize, size: f64, repeats: usize) -> Self {
-        let count = additions as f64;
-        let roundings = count.min(LAMBDA * (count * repeats as f64).sqrt());
-        self.off(roundings * U * size)
+    fn walked(self, random: usize, systematic: usize, size: f64, repeats: usize) -> Self {
+        let (random, systematic) = (random as f64, systematic as f64);
+        let roundings = random.min(LAMBDA * (random * repeats as f64).sqrt());
+        self.off((roundings + systematic) * U * size)
     }
 
     fn off(self, by: f64) -> Self {
@@ -143,7 +143,7 @@ impl Number for Bounded {
     }
 }
 
-/// What a tensor has to be: a value and its bound where something is to be judged.
+/// Values that a tensor has to have, each with its bound, where something is to be judged.
 pub type Wanted = Vec<Option<(f64, f64)>>;
 
 /// The verdict on a tensor of these axes. Angles count modulo 2π.
@@ -203,7 +203,7 @@ pub fn judge(
     }
 }
 
-/// What rounding on store costs, where that is a rounding of its own.
+/// Error of rounding on store, where that is a rounding of its own.
 fn store_error(format: Format, size: f64) -> f64 {
     if format == Format::F32 || !size.is_finite() { 0.0 } else { format.rounding_error(size) }
 }

@@ -33,7 +33,7 @@ named! {
 }
 
 named! {
-    /// What a scan returns.
+    /// A tensor that a scan returns.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Output: "output" {
         Out => "out",
@@ -66,7 +66,7 @@ impl Input {
         }
     }
 
-    /// What its gradient is called in results.
+    /// Name of its gradient in results.
     pub fn gradient(self) -> ComputedName {
         format!("grad.{self}").parse().expect("each input has a gradient's name")
     }
@@ -206,14 +206,14 @@ impl Trapezoidal {
         places
     }
 
-    /// What a unit sees of the inputs.
+    /// The inputs as a unit sees them.
     pub fn inputs_of(&self, unit: Unit) -> Inputs {
         self.inputs.map(|name, tensor| {
             self.places(name.axes(), unit).into_iter().map(|at| tensor.values[at]).collect()
         })
     }
 
-    /// What a unit sees of gradients by outputs.
+    /// Gradients by outputs as a unit sees them.
     pub fn cotangents_of(&self, given: &Cotangents, unit: Unit) -> Cotangents {
         given.map(|name, values| self.places(name.axes(), unit).into_iter().map(|at| values[at]).collect())
     }

@@ -116,7 +116,7 @@ fn channel<N: Number>(
             let of_before = of_x.times(&prepared.before[l]);
             if l > 0 {
                 add(&mut shared.before[l], &of_x.times(&prepared.b[(l - 1) * states + n]).times(&u(l - 1)));
-            } else if let Some(w) = prepared.input(head, (None, p, n)) {
+            } else if let Some(w) = prepared.input_before(head, (p, n)) {
                 add(&mut shared.before[0], &of_x.times(&w));
             }
             let by_now = of_x.times(&prepared.now[l]);
@@ -138,7 +138,7 @@ fn channel<N: Number>(
     own.initial_u.push(prepared.b_before.as_ref().map_or_else(N::zero, |b| N::dot(&held, b)));
 }
 
-/// What a scan in log space may have ∂L/∂(ΔA) off at each position, by blocks of so many: it is what is left of running sums over the block
+/// Error of ∂L/∂(ΔA) of a scan in log space at each position, by blocks of so many: it is what is left of running sums over the block
 /// of derivatives by running sums, each a row and a column of products of an output and an input. Of the former there are the block's
 /// positions, of the latter as many, and of the channels and states of each.
 fn running<N: Number>(head: &Head, shared: &Shared<N>, prepared: &Prepared<N>, block: usize) -> Vec<f64> {
@@ -162,7 +162,7 @@ fn running<N: Number>(head: &Head, shared: &Shared<N>, prepared: &Prepared<N>, b
 /// Roundings of the products of an output and an input: decays, Δ, λ and both sides.
 const PRODUCTS: f64 = 16.0;
 
-/// What is shared, down to the inputs that it was made of.
+/// Cotangents that are shared, down to the inputs that it was made of.
 fn finished<N: Number>(
     head: &Head,
     (prepared, log_space): (&Prepared<N>, Option<Vec<f64>>),

@@ -18,7 +18,7 @@ pub enum Writing {
     Shifted,
 }
 
-/// What the channels of a head share, at each position.
+/// Numbers that the channels of a head share, at each position.
 pub struct Prepared<N> {
     /// The argument of softplus.
     pub raw: Vec<N>,
@@ -47,7 +47,7 @@ pub struct Prepared<N> {
     pub c: Vec<N>,
     /// w_{−1} is this times u_{−1}: (n)
     pub b_before: Option<Vec<N>>,
-    /// What states and their cotangents may be off where they are read, of all terms: by the joins of a scan, and in log space by the sum
+    /// Error of states and their cotangents where they are read, of all terms: by the joins of a scan, and in log space by the sum
     /// at the end of the block.
     pub of_reads: Vec<f64>,
     /// Positions of a block of running sums; none where decays are products.
@@ -153,13 +153,15 @@ impl<N: Number> Prepared<N> {
         }
     }
 
-    /// w_{l}, of a channel: 0 before the start where nothing is given there.
-    pub fn input(&self, head: &Head, (l, p, n): (Option<usize>, usize, usize)) -> Option<N> {
+    /// w_l of a channel and state.
+    fn input(&self, head: &Head, (l, p, n): (usize, usize, usize)) -> N {
         let Sizes { p: channels, n: states, .. } = head.sizes;
-        match l {
-            Some(l) => Some(self.b[l * states + n].times(&head.or_zero(Input::U, l * channels + p))),
-            None => Some(self.b_before.as_ref()?[n].times(&head.number(Input::InitialU, p)?)),
-        }
+        self.b[l * states + n].times(&head.or_zero(Input::U, l * channels + p))
+    }
+
+    /// w_{−1}; none, for 0, where nothing is given there.
+    pub fn input_before(&self, head: &Head, (p, n): (usize, usize)) -> Option<N> {
+        Some(self.b_before.as_ref()?[n].times(&head.number(Input::InitialU, p)?))
     }
 
     /// The states x_{−1}, x_0, … of a channel: (1 + l, n).
@@ -167,7 +169,7 @@ impl<N: Number> Prepared<N> {
         let Sizes { l: len, n: states, .. } = head.sizes;
         let mut all = Vec::with_capacity((len + 1) * states);
         all.extend((0..states).map(|n| head.or_zero::<N>(Input::InitialState, p * states + n)));
-        let mut before: Vec<Option<N>> = (0..states).map(|n| self.input(head, (None, p, n))).collect();
+        let mut before: Vec<Option<N>> = (0..states).map(|n| self.input_before(head, (p, n))).collect();
         // Of the shifted writing, whose last state is none of the scan's.
         let mut carried: Vec<N> = all.clone();
         for (carried, w) in carried.iter_mut().zip(&before).filter(|_| writing == Writing::Shifted) {
@@ -175,7 +177,7 @@ impl<N: Number> Prepared<N> {
         }
         for l in 0..len {
             for n in 0..states {
-                let Some(w) = self.input(head, (Some(l), p, n)) else { continue };
+                let w = self.input(head, (l, p, n));
                 let decayed = self.decay[l].times(&carried[n]);
                 let state = match writing {
                     Writing::AsSpecified => {
@@ -204,35 +206,43 @@ impl<N: Number> Prepared<N> {
     }
 }
 
+/// Steps below so many u of what they are added to round the way they point, and not at random.
+const GENERIC: f64 = 16.0;
+
 /// An angle as it grows. Whatever positions a partial sum is over, it is not larger than the range that θ has had; and kept modulo 2π, not
 /// than 2π, which is taken off or added with one rounding more, and is itself off by half of one: three in all.
 struct Walk<N> {
     sum: N,
     range: [f64; 2],
     steps: HashMap<u64, usize>,
-    additions: usize,
+    random: usize,
+    systematic: usize,
     repeats: usize,
 }
 
 impl<N: Number> Walk<N> {
     fn new(start: &N) -> Self {
         let range = [start.about().min(0.0), start.about().max(0.0)];
-        Walk { sum: start.clone(), range, steps: HashMap::new(), additions: 0, repeats: 1 }
+        Walk { sum: start.clone(), range, steps: HashMap::new(), random: 0, systematic: 0, repeats: 1 }
     }
 
     fn add(&mut self, step: &N) -> N {
         self.sum = self.sum.joined(step);
         let about = self.sum.about();
         self.range = [self.range[0].min(about), self.range[1].max(about)];
-        self.additions += 3;
+        let size = (self.range[1] - self.range[0]).max(TAU);
+        match step.about().abs() < GENERIC * U * size {
+            true => self.systematic += 3,
+            false => self.random += 3,
+        }
         let again = self.steps.entry(step.about().to_bits()).or_default();
         *again += 1;
         self.repeats = self.repeats.max(*again);
-        self.sum.clone().walked(self.additions, (self.range[1] - self.range[0]).max(TAU), self.repeats)
+        self.sum.clone().walked(self.random, self.systematic, size, self.repeats)
     }
 }
 
-/// What a head returns.
+/// Everything that a head returns.
 pub fn forward<N: Number>(head: &Head, prepared: &Prepared<N>, writing: Writing) -> Outputs<N> {
     let Sizes { l: len, p: channels, n: states, .. } = head.sizes;
     let mut out = vec![N::zero(); len * channels];

@@ -13,7 +13,7 @@ use crate::problem::stages::LogSpace;
 use crate::problem::trapezoidal::{Cotangents, Input, Inputs, Output, Sizes, Trapezoidal, Unit};
 use crate::tensor::Named;
 
-/// What was computed of a head's inputs, by the same axes.
+/// Results of a head's inputs, by the same axes.
 pub type Outputs<N> = Named<Vec<N>, Output>;
 
 /// Gradients by each input that there is.
@@ -38,7 +38,7 @@ impl Head<'_> {
     }
 }
 
-/// What these heads return, each by itself.
+/// Outputs of these heads, each by itself.
 pub fn outputs<N: Number>(
     problem: &Trapezoidal,
     units: &[Unit],

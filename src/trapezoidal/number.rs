@@ -25,8 +25,9 @@ pub trait Number: Clone + Send + Sync {
         self
     }
 
-    /// The same after so many additions of a running sum that stays within a size, of which one comes again so often.
-    fn walked(self, _additions: usize, _size: f64, _repeats: usize) -> Self {
+    /// A running sum that stays within a size, with the roundings of its additions: so many that are as good as random, one of which
+    /// comes again so often, and so many that are not.
+    fn walked(self, _random: usize, _systematic: usize, _size: f64, _repeats: usize) -> Self {
         self
     }
 

@@ -193,7 +193,7 @@ pub struct Certified {
 /// Tensors of such values.
 pub type Certain<K> = Named<Vec<Certified>, K>;
 
-/// What these heads return.
+/// Outputs of these heads.
 ///
 /// # Errors
 /// Values that cannot be certified.
@@ -209,7 +209,7 @@ pub fn gradients(problem: &Trapezoidal, given: &Cotangents) -> Result<(Certain<I
     climb(&|| gradients_by::<DoubleDouble>(problem, given), &|| gradients_by::<Wide>(problem, given))
 }
 
-/// What wider arithmetic has where the narrow one leaves a doubt.
+/// Results of wider arithmetic where the narrow one leaves a doubt.
 fn climb<T>(narrow: &dyn Fn() -> Result<T>, wide: &dyn Fn() -> Result<T>) -> Result<T> {
     narrow().or_else(|_| wide())
 }

@@ -4,12 +4,14 @@ use std::io::Cursor;
 
 use holdfast::check::{Options, check_recorded};
 use holdfast::judge::diagnose::Budget;
+use holdfast::judge::trapezoidal::Bounded;
 use holdfast::problem::recorded::{RecordError, Recorded};
 use holdfast::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
 use holdfast::problem::{InputType, recorded::TrapezoidalRun};
 use holdfast::results::{CaseResult, Search, Verdict};
 use holdfast::tensor::{ComputedName, Named};
 use holdfast::tensor_file::TensorFile;
+use holdfast::trapezoidal::{Outputs, Writing, outputs};
 use holdfast::truth::trapezoidal::{self as truth, Certified};
 use rand::RngExt as _;
 use safetensors::Dtype;
@@ -281,4 +283,28 @@ fn arithmetic_that_no_bound_knows_is_unmeasured() {
     let Recorded::Trapezoidal(run) = read(&file).expect("a run") else { panic!("a run of another kind") };
     let TrapezoidalRun { problem, .. } = *run;
     assert_eq!(problem.padding(), 0);
+}
+
+/// Steps that an angle is too large to show are lost one after the other, which adds up.
+#[test]
+fn an_angle_that_stands_still_is_within_its_bound() {
+    let sizes = Sizes { b: 1, l: 40_000, h: 1, p: 1, g: 1, n: 2, k: 1, s: 1 };
+    let mut problem =
+        Trapezoidal { sizes, sequences: vec![(0, 0..sizes.l)], delta_softplus: false, ..drawn() };
+    let mut rng = generator("an angle that stands still");
+    for (input, tensor) in problem.inputs.iter_mut() {
+        let len = sizes.shape(input.axes()).iter().product();
+        let of = |_| match input {
+            Input::InitialAngle => 6.0,
+            Input::Angles => rng.random_range(0.9e-7f32..1.1e-7),
+            Input::DeltaBias => 0.0,
+            _ => 0.5,
+        };
+        tensor.values = (0..len).map(of).collect();
+    }
+    let found: Vec<Outputs<Bounded>> = outputs(&problem, &problem.units(), (Writing::AsSpecified, None));
+    let theta = found[0][Output::LastAngle][0];
+    // f32 stays at 6: each step is below half an ulp of it.
+    let error = (theta.value - 6.0).abs();
+    assert!(error > 5e-3 && error < theta.error, "{error:e} of {:e}", theta.error);
 }

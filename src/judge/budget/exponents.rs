@@ -7,14 +7,14 @@ use super::step_size::step_size;
 use super::{Bounds, store_error};
 use crate::tensor::TensorName;
 
-/// What has been added up since a chunk's start.
+/// A running sum of ΔA since a chunk's start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exponents {
     /// Σz
     sum: f64,
     /// Σ|z|
     size: f64,
-    /// What the terms may be off.
+    /// Errors of the terms together.
     error: f64,
     terms: f64,
 }
