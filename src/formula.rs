@@ -48,7 +48,7 @@ pub enum Form {
 }
 
 /// A number, exactly: the first divided by the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fraction(pub i32, pub u32);
 
 impl Fraction {

@@ -67,7 +67,7 @@ pub use holdfast_base::{
     tensor, tensor_file, trapezoidal,
 };
 #[doc(inline)]
-pub use holdfast_judge::judge;
+pub use holdfast_judge::{judge, program};
 #[cfg(feature = "kernels")]
 #[doc(inline)]
 pub use holdfast_kernel::kernel;

@@ -24,16 +24,27 @@ pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     by_tensor(case, failing, &Models::of(case), Effort::RECORDED)
 }
 
-/// What is wrong in fewer than one of so many channels is no other formula.
+/// What is wrong in fewer than one of so many channels is no other formula; and one of so many channels that are looked at may be one
+/// that passes.
 const WIDESPREAD: usize = 4;
 
-/// Names what explains a case's failing tensors that have no diagnosis, unless the work ends before that is known. What looks for
-/// another formula looks where one may be: in cases of which a quarter of the judged channels fail.
+/// Channels that are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// The most wrong ones.
+    Worst,
+    /// The same of cases of which a quarter of the judged channels fail: another formula fails in most.
+    Widespread,
+    /// The most wrong ones and some that pass, which are evidence, too.
+    WithPassing,
+}
+
+/// Names what explains a case's failing tensors that have no diagnosis, unless the work ends before that is known.
 pub fn of_case(
     (problem, contract): (&mut Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth<Form>,
-    (explains, of_formulas, work): (Explains, bool, &Work),
+    (explains, channels, work): (Explains, Channels, &Work),
     case: &mut CaseResult,
 ) {
     let judged = problem.judged_channels.clone();
@@ -49,9 +60,9 @@ pub fn of_case(
     // A cause of the channels that are finite may be one of the others, too.
     let mut of_finite: Named<Vec<Diagnosis>> = Named::default();
     for is_finite in [true, false] {
-        let (rows, beyond) = worst_rows((problem, contract), output, truth, count, is_finite);
+        let (rows, beyond) = worst_rows((problem, contract), output, truth, (count, channels), is_finite);
         // Nothing is to be seen of what fails elsewhere, or by all elements together.
-        if beyond == 0 || of_formulas && WIDESPREAD * beyond < judged.len() {
+        if beyond == 0 || channels == Channels::Widespread && WIDESPREAD * beyond < judged.len() {
             continue;
         }
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
@@ -118,7 +129,7 @@ fn worst_rows(
     (problem, contract): (&Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth<Form>,
-    count: usize,
+    (count, channels): (usize, Channels),
     is_finite: bool,
 ) -> (Vec<usize>, usize) {
     let budget = budget::scan(truth.method, problem, contract);
@@ -141,6 +152,12 @@ fn worst_rows(
     }
     let beyond = rows.iter().filter(|&&row| has_lost[row] || worst[row] > 1.0).count();
     rows.sort_by(|&a, &b| worst[b].total_cmp(&worst[a]));
+    if channels == Channels::WithPassing && rows.len() > count {
+        // The right ones stand last.
+        let passing = (rows.len() - beyond).min(count / WIDESPREAD);
+        let kept = count - passing;
+        rows.drain(kept..rows.len() - passing);
+    }
     let (mut rows, others): (Vec<usize>, Vec<usize>) = rows.into_iter().partition(|&row| has_lost[row]);
     rows.truncate(count - others.len().min(count / 3));
     rows.extend(others);

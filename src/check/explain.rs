@@ -2,17 +2,18 @@
 
 use std::io::{Read, Seek};
 
-use super::diagnosis::{self, Explains};
+use super::diagnosis::{self, Channels, Explains};
 use super::every::Survey;
 use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients, packed};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work, identify};
+use crate::judge::explain::{by_edits, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Search, Verdict, explained};
+use crate::results::{CaseResult, Diagnosis, Search, Verdict, explained};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 
@@ -154,10 +155,10 @@ fn output<R: Read + Seek + Send>(
     let tensors = recording.layout().outputs.iter().nth(at);
     let Some(tensors) = tensors else { return Ok(()) };
     let survey = solved.surveys.as_ref().map(|surveys| &surveys[at]);
-    let by_rows = |problem: &mut Problem, explains: Explains, of_formulas, case: &mut CaseResult| {
+    let by_rows = |problem: &mut Problem, explains: Explains, channels, case: &mut CaseResult| {
         if let Some(truth) = truth {
             let had: Vec<_> = case.tensors.iter().map(|(_, tensor)| tensor.diagnosis.len()).collect();
-            diagnosis::of_case((problem, &contract), output, truth, (explains, of_formulas, work), case);
+            diagnosis::of_case((problem, &contract), output, truth, (explains, channels, work), case);
             for ((_, tensor), had) in case.tensors.iter_mut().zip(had) {
                 tensor.diagnosis[had..].iter_mut().for_each(|found| found.what += place);
             }
@@ -169,9 +170,25 @@ fn output<R: Read + Seek + Send>(
         let shown = (&solved.named[..], survey, &solved_output as &dyn meant::Rounded);
         meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
     };
-    by_rows(problem, diagnosis::by_models, false, case);
-    by_rows(problem, slight::explain, false, case);
+    by_rows(problem, diagnosis::by_models, Channels::Worst, case);
+    by_rows(problem, slight::explain, Channels::Worst, case);
     meant(problem, Turn::First, case)?;
-    by_rows(problem, identify, true, case);
+    // One edit says less than two models do, and stands where nothing that has a name of its own is identified.
+    let mut edited = case.clone();
+    edited.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.retain(|found| !is_pair(found)));
+    by_rows(problem, by_edits, Channels::WithPassing, &mut edited);
+    by_rows(problem, identify, Channels::Widespread, case);
+    for ((_, tensor), (_, by_edits)) in case.tensors.iter_mut().zip(edited.tensors) {
+        if tensor.diagnosis.iter().all(is_pair) && !by_edits.diagnosis.is_empty() {
+            tensor.diagnosis = by_edits.diagnosis;
+        }
+    }
+    case.diagnosis = explained::headline(case);
+    by_rows(problem, by_two_edits, Channels::WithPassing, case);
     Ok(meant(problem, Turn::Last, case)?)
+}
+
+/// Whether a diagnosis is two changes together.
+fn is_pair(found: &Diagnosis) -> bool {
+    found.name.contains(" + ")
 }

@@ -28,7 +28,7 @@
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
 mod budget;
-mod fit;
+pub(super) mod fit;
 mod identify;
 pub mod sweep;
 mod work;
@@ -38,6 +38,7 @@ use std::sync::Arc;
 
 pub use self::budget::{Budget, BudgetError, CASES, Searches};
 use self::fit::{Fit, channels_by_error, fit, refuted_at_once};
+pub(super) use self::identify::numbers;
 use self::identify::{Explanation, Outcome, Search};
 pub use self::work::Work;
 use super::faults::Fault;

@@ -29,6 +29,7 @@ pub mod agreement;
 pub mod budget;
 pub mod coefficient;
 pub mod diagnose;
+pub mod explain;
 pub mod faults;
 pub mod gradient;
 pub mod invariants;

@@ -33,6 +33,7 @@ mod planting;
 mod problems;
 mod profile;
 mod profile_edges;
+mod programs;
 mod quick;
 mod recommended;
 mod reconstruct;

@@ -9,5 +9,8 @@ pub use holdfast_base::{
     trapezoidal,
 };
 
+#[path = "../../program/mod.rs"]
+pub mod program;
+
 #[path = "../../judge/mod.rs"]
 pub mod judge;

@@ -13,7 +13,7 @@ const FIRST: usize = 4;
 
 /// How well a model fits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fit {
+pub(in crate::judge) struct Fit {
     pub share: f64,
     pub residual: f64,
     /// Whether the model's bounds are narrower than the error in a few at least of the elements that are beyond the specified
@@ -53,7 +53,7 @@ pub(super) fn refuted_at_once(
 
 /// Judged channels, the one with the largest finite error of these tensors in units of its bound first, as most models fail there
 /// at once; then those that fail by what is no number alone.
-pub(super) fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
+pub(in crate::judge) fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
     let rows = case.problem.judged_channels.len();
     let mut errors = vec![0.0f64; rows];
     for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
@@ -134,7 +134,7 @@ impl FitSums {
 }
 
 /// Fits a model to these tensors, channel by channel; with `hasty`, only as long as it may still explain the case.
-pub(super) fn fit<'a>(
+pub(in crate::judge) fn fit<'a>(
     case: &Case,
     tensors: &[TensorName],
     order: &[usize],

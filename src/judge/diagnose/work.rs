@@ -55,6 +55,11 @@ impl Work {
         self.asked.is_empty() || self.asked.iter().any(|asked| asked.contains(name))
     }
 
+    /// Whether everything that is known is looked for.
+    pub(in crate::judge) fn asks_for_all(&self) -> bool {
+        self.asked.is_empty()
+    }
+
     pub(in crate::judge) fn add(&self, values: usize) {
         self.done.fetch_add(values as u64, Ordering::Relaxed);
     }

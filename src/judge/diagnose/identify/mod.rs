@@ -26,7 +26,7 @@ mod guards;
 mod last_state;
 mod layout;
 mod looks;
-mod numbers;
+pub mod numbers;
 mod pairs;
 mod partial_sums;
 mod places;

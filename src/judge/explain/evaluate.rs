@@ -1,0 +1,608 @@
+//! Values of a program's nodes in f64, each with a bound on what a sound f32 kernel that computes the same may be off.
+//!
+//! Bounds are running ones: to each operation the errors of its operands, to first order, and its own rounding
+//! ([`crate::promise::allowance`]), with room for other orders of the operations, as [`crate::judge::budget`] has it. They say how closely a
+//! recorded output must match a program, not whether a kernel is right.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use num_complex::Complex64;
+
+use crate::judge::budget::{ReadoutRoundings, complex_at, store_error};
+use crate::judge::faults::scan::Row;
+use crate::judge::model;
+use crate::problem::{InputType, Operand, Problem};
+use crate::program::{Axis, Extent, Function, Graph, Id, Index, Input, Op, Program, Scan};
+use crate::promise::allowance::{self, Arithmetic, COEFFICIENT, HALF_SUBNORMAL, SUM, U};
+use crate::tensor::{Named, TensorName};
+
+/// Positions before and after a window that are computed as well, since a program may read them.
+const MARGIN: usize = 4;
+
+/// From here on a number is infinite in f32.
+const INFINITE: f64 = 3.4028235677973366e38;
+
+/// Values of a node at some positions and states of a channel.
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub value: Vec<Complex64>,
+    pub error: Vec<f64>,
+    strides: [usize; 2],
+}
+
+impl Column {
+    fn new(extent: Extent, positions: usize, states: usize) -> Self {
+        let along = |is: bool, len: usize| if is { len } else { 1 };
+        let width = along(extent.state, states);
+        let len = along(extent.position, positions) * width;
+        let strides = [if extent.position { width } else { 0 }, usize::from(extent.state)];
+        Column { value: vec![Complex64::ZERO; len], error: vec![0.0; len], strides }
+    }
+
+    /// The value in state n at the k-th position that is computed, and its bound.
+    #[inline]
+    pub fn at(&self, k: usize, n: usize) -> (Complex64, f64) {
+        let index = k * self.strides[0] + n * self.strides[1];
+        (self.value[index], self.error[index])
+    }
+
+    /// Sets what is in f32's range as it is, and anything else to an infinity.
+    #[inline]
+    fn set(&mut self, k: usize, n: usize, (value, error): (Complex64, f64)) {
+        let index = k * self.strides[0] + n * self.strides[1];
+        let part = |x: f64| if x.abs() >= INFINITE { x.signum() * f64::INFINITY } else { x };
+        (self.value[index], self.error[index]) = (Complex64::new(part(value.re), part(value.im)), error);
+    }
+}
+
+/// Positions at which a program is asked: from the first one on, so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub first: usize,
+    pub len: usize,
+}
+
+/// States of the specified program at all positions, in each direction: windows begin with them.
+pub type Entering = [Option<Rc<Column>>; 2];
+
+/// Evaluates programs in one window of one channel.
+pub struct Evaluator<'a> {
+    problem: &'a Problem,
+    channel: (usize, usize),
+    window: Window,
+    /// The positions that are computed.
+    positions: std::ops::Range<usize>,
+    entering: Entering,
+    columns: Vec<Option<Rc<Column>>>,
+    /// Of other channels.
+    elsewhere: HashMap<(Id, (usize, usize)), Rc<Column>>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Of all positions.
+    pub fn whole(problem: &'a Problem, channel: (usize, usize)) -> Self {
+        let window = Window { first: 0, len: problem.shape.seqlen };
+        Evaluator::new(problem, channel, window, [None, None])
+    }
+
+    pub fn new(problem: &'a Problem, channel: (usize, usize), window: Window, entering: Entering) -> Self {
+        let seqlen = problem.shape.seqlen;
+        let positions = window.first.saturating_sub(MARGIN)..(window.first + window.len + MARGIN).min(seqlen);
+        Evaluator {
+            problem,
+            channel,
+            window,
+            positions,
+            entering,
+            columns: Vec::new(),
+            elsewhere: HashMap::new(),
+        }
+    }
+
+    /// Forgets the nodes that a graph of this many does not have.
+    pub fn truncate(&mut self, len: usize) {
+        self.columns.truncate(len);
+        self.elsewhere.retain(|(id, _), _| id.index() < len);
+    }
+
+    /// Outputs in the window, as a kernel stores them.
+    pub fn out(&mut self, graph: &Graph, program: &Program) -> Row {
+        let column = self.column(graph, program.out, self.channel);
+        let mut row = Row::default();
+        for l in self.window.first..self.window.first + self.window.len {
+            let (value, error) = column.at(l - self.positions.start, 0);
+            self.store(&mut row, TensorName::Out, (value, error), 1);
+        }
+        row
+    }
+
+    /// Outputs and last states of all positions.
+    pub fn tensors(&mut self, graph: &Graph, program: &Program) -> Named<Row> {
+        let out = self.out(graph, program);
+        let column = self.column(graph, program.last_state, self.channel);
+        let mut last = Row::default();
+        for n in 0..self.problem.shape.dstate {
+            self.store(&mut last, TensorName::LastState, column.at(0, n), self.problem.weights.width());
+        }
+        [(TensorName::Out, out), (TensorName::LastState, last)].into_iter().collect()
+    }
+
+    fn store(&self, row: &mut Row, name: TensorName, (value, error): (Complex64, f64), width: usize) {
+        row.values.extend(&[value.re, value.im][..width]);
+        let is_finite = value.re.is_finite() && value.im.is_finite();
+        let size = value.re.abs().max(value.im.abs()) + error;
+        let store = if is_finite { store_error(self.problem, name, size) } else { 0.0 };
+        row.bound.push(error + HALF_SUBNORMAL + store);
+        row.beyond.push(!is_finite);
+    }
+
+    /// A node's values in a channel.
+    pub fn column(&mut self, graph: &Graph, id: Id, channel: (usize, usize)) -> Rc<Column> {
+        let is_here = channel == self.channel;
+        let known = match is_here {
+            true => self.columns.get(id.index()).and_then(Option::clone),
+            false => self.elsewhere.get(&(id, channel)).cloned(),
+        };
+        if let Some(known) = known {
+            return known;
+        }
+        let column = Rc::new(self.computed(graph, id, channel));
+        if is_here {
+            if self.columns.len() <= id.index() {
+                self.columns.resize(id.index() + 1, None);
+            }
+            self.columns[id.index()] = Some(column.clone());
+        } else {
+            self.elsewhere.insert((id, channel), column.clone());
+        }
+        column
+    }
+
+    fn computed(&mut self, graph: &Graph, id: Id, channel: (usize, usize)) -> Column {
+        let (op, extent) = (graph.op(id), graph.extent(id));
+        let states = self.problem.shape.dstate;
+        let mut column = Column::new(extent, self.positions.len(), states);
+        let (positions, width) =
+            (if extent.position { self.positions.len() } else { 1 }, if extent.state { states } else { 1 });
+        let mu = allowance::product(self.problem.weights);
+        match op {
+            Op::Input(_) | Op::At { .. } if reads_input(graph, id) => {
+                for k in 0..positions {
+                    for n in 0..width {
+                        let value = self.input(graph, id, channel, (self.positions.start + k, n));
+                        column.set(k, n, (value, 0.0));
+                    }
+                }
+            }
+            Op::Input(_) => {}
+            Op::Number(number) => column.set(0, 0, (number.value().into(), 0.0)),
+            Op::Sum(of) => {
+                let of: Vec<Rc<Column>> = of.iter().map(|id| self.column(graph, *id, channel)).collect();
+                let rounding = SUM * (of.len() - 1) as f64;
+                for k in 0..positions {
+                    for n in 0..width {
+                        let (mut sum, mut error) = (Complex64::ZERO, 0.0);
+                        for (value, off) in of.iter().map(|one| one.at(k, n)) {
+                            sum += value;
+                            error += off + rounding * (modulus(value) + off);
+                        }
+                        column.set(k, n, (sum, error));
+                    }
+                }
+            }
+            Op::Product(of) => {
+                let of: Vec<Rc<Column>> = of.iter().map(|id| self.column(graph, *id, channel)).collect();
+                for k in 0..positions {
+                    for n in 0..width {
+                        let (mut product, mut error) = of[0].at(k, n);
+                        for (value, off) in of[1..].iter().map(|one| one.at(k, n)) {
+                            let (size, by) = (modulus(product), modulus(value));
+                            error = error * (by + off) + size * off + mu * size * by + HALF_SUBNORMAL;
+                            product = times(product, value);
+                        }
+                        column.set(k, n, (product, error));
+                    }
+                }
+            }
+            Op::Apply(function, of) => {
+                let of = self.column(graph, *of, channel);
+                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                    let (k, n) = (at / width, at % width);
+                    column.set(k, n, applied(*function, *value, *error));
+                }
+            }
+            Op::At { of, axis, index } => match axis {
+                Axis::Position => {
+                    let of = self.column(graph, *of, channel);
+                    for k in 0..positions {
+                        let l = self.positions.start + k;
+                        let Some(at) = index.of(l, self.problem.shape.seqlen) else { continue };
+                        // What is not computed is not asked for but in the margin.
+                        let at =
+                            at.clamp(self.positions.start, self.positions.end - 1) - self.positions.start;
+                        (0..width).for_each(|n| column.set(k, n, of.at(at, n)));
+                    }
+                }
+                Axis::State => {
+                    let of = self.column(graph, *of, channel);
+                    for n in 0..width {
+                        let Some(at) = index.of(n, states) else { continue };
+                        (0..positions).for_each(|k| column.set(k, n, of.at(k, at)));
+                    }
+                }
+                axis => {
+                    let shape = self.problem.shape;
+                    let (item, d) = channel;
+                    let other = match axis {
+                        Axis::Item => index.of(item, shape.batch).map(|item| (item, d)),
+                        _ => index.of(d, shape.dim).map(|d| (item, d)),
+                    };
+                    if let Some(other) = other {
+                        column = Column::clone(&self.column(graph, *of, other));
+                    }
+                }
+            },
+            Op::Scan(scan) => self.scan(graph, scan, channel, &mut column),
+            Op::Last(of) => {
+                let of = self.column(graph, *of, channel);
+                let last = self.positions.len() - 1;
+                let is_known = self.positions.end == self.problem.shape.seqlen;
+                for n in 0..width {
+                    column.set(0, n, if is_known { of.at(last, n) } else { (f64::NAN.into(), 0.0) });
+                }
+            }
+            Op::Fold(of) => {
+                let of = self.column(graph, *of, channel);
+                // Both directions of a scan that has two are one more sum.
+                let roundings = ReadoutRoundings::count(self.problem, 2.0, Arithmetic::SINGLE);
+                for k in 0..positions {
+                    let (mut sum, mut error) = (Complex64::ZERO, roundings.vanished);
+                    for (value, off) in (0..states).map(|n| of.at(k, n)) {
+                        sum += value;
+                        error += off + roundings.additions * SUM * (modulus(value) + off);
+                    }
+                    column.set(k, 0, (sum, error));
+                }
+            }
+            Op::Round(of, to) => {
+                let of = self.column(graph, *of, channel);
+                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                    column.set(at / width, at % width, rounded(*value, *error, *to));
+                }
+            }
+            Op::Limit { of, low, high } => {
+                let of = self.column(graph, *of, channel);
+                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                    let re = value.re.max(low.value()).min(high.value());
+                    column.set(at / width, at % width, (Complex64::new(re, value.im), *error));
+                }
+            }
+            Op::Turned(of, by) => {
+                let of = self.column(graph, *of, channel);
+                let factor = by.value().abs().max(1.0);
+                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                    let turned = Complex64::new(value.re, by.value() * value.im);
+                    column.set(at / width, at % width, (turned, factor * (error + U * modulus(*value))));
+                }
+            }
+            Op::Choose { at, yes, no } => {
+                let [yes, no] = [yes, no].map(|id| self.column(graph, *id, channel));
+                for k in 0..positions {
+                    for n in 0..width {
+                        let index = if at.axis == Axis::State { n } else { self.positions.start + k };
+                        let of = if at.set.contains(index) { &yes } else { &no };
+                        column.set(k, n, of.at(k, n));
+                    }
+                }
+            }
+        }
+        column
+    }
+
+    /// x_l = decay_l x_{l−1} + drive_l. Bounds have room for scans by trees: products of decays, and sums that join them.
+    fn scan(&mut self, graph: &Graph, scan: &Scan, channel: (usize, usize), column: &mut Column) {
+        let [decay, drive, start] =
+            [scan.decay, scan.drive, scan.start].map(|id| self.column(graph, id, channel));
+        let (len, first) = (self.positions.len(), self.positions.start);
+        let mu = allowance::product(self.problem.weights);
+        let joins = allowance::scan_joins(self.problem.shape.seqlen) * SUM;
+        let growth = (1.0 + mu) * (1.0 + SUM);
+        let entering = self.entering[usize::from(scan.reversed)].clone().filter(|_| channel == self.channel);
+        let window = self.window;
+        for n in 0..self.problem.shape.dstate {
+            let (mut x, mut error) = start.at(0, n);
+            let mut size = modulus(x);
+            let mut largest = size.max(1.0);
+            for step in 0..len {
+                let k = if scan.reversed { len - 1 - step } else { step };
+                let l = first + k;
+                let before = (x, error);
+                let is_outside =
+                    if scan.reversed { l >= window.first + window.len } else { l < window.first };
+                match &entering {
+                    Some(known) if is_outside => (x, error) = known.at(l, n),
+                    _ => {
+                        if let Some((to, Some(at))) = scan.stored
+                            && at.contains(l)
+                        {
+                            (x, error) = rounded(x, error, to);
+                        }
+                        let ((a, of_a), (b, of_b)) = (decay.at(k, n), drive.at(k, n));
+                        let a_size = modulus(a);
+                        let excess = of_a * growth + a_size * (growth - 1.0);
+                        error = (a_size + of_a) * growth * error
+                            + excess * size
+                            + of_b * (1.0 + joins)
+                            + joins * modulus(b)
+                            + if size > 0.0 { 2.0 * HALF_SUBNORMAL * largest } else { 0.0 };
+                        x = times(a, x) + b;
+                        size = a_size * size + modulus(b);
+                        if let Some((to, None)) = scan.stored {
+                            (x, error) = rounded(x, error, to);
+                        }
+                    }
+                }
+                size = size.max(modulus(x));
+                largest = largest.max(size + error);
+                column.set(k, n, if scan.exclusive { before } else { (x, error) });
+            }
+        }
+    }
+
+    /// A number of an input, as it is read through indices.
+    fn input(
+        &self,
+        graph: &Graph,
+        id: Id,
+        (item, channel): (usize, usize),
+        (l, n): (usize, usize),
+    ) -> Complex64 {
+        let shape = self.problem.shape;
+        let mut point = Point {
+            item,
+            channel,
+            group: channel / (shape.dim / shape.groups),
+            n,
+            l,
+            transposed: false,
+            halves: false,
+        };
+        let mut at = id;
+        loop {
+            match *graph.op(at) {
+                Op::Input(input) => return point.read(self.problem, input),
+                Op::At { of, axis, index } => {
+                    if point.moved(self.problem, axis, index).is_none() {
+                        return Complex64::ZERO;
+                    }
+                    at = of;
+                }
+                _ => return Complex64::ZERO,
+            }
+        }
+    }
+}
+
+/// Whether a node is an input, or one that is read at other indices.
+fn reads_input(graph: &Graph, id: Id) -> bool {
+    match *graph.op(id) {
+        Op::Input(_) => true,
+        Op::At { of, .. } => reads_input(graph, of),
+        _ => false,
+    }
+}
+
+/// Where an input is read.
+struct Point {
+    item: usize,
+    channel: usize,
+    group: usize,
+    n: usize,
+    l: usize,
+    /// Whether its memory has the two last axes exchanged.
+    transposed: bool,
+    /// Whether its complex numbers are taken for all real parts before all imaginary ones.
+    halves: bool,
+}
+
+impl Point {
+    /// Moves along an axis; none where 0 is read.
+    fn moved(&mut self, problem: &Problem, axis: Axis, index: Index) -> Option<()> {
+        let shape = problem.shape;
+        if index == Index::Transposed {
+            self.transposed = !self.transposed;
+            return Some(());
+        }
+        if index == Index::Halves {
+            self.halves = true;
+            return Some(());
+        }
+        match axis {
+            Axis::Item => self.item = index.of(self.item, shape.batch)?,
+            Axis::Channel => self.channel = index.of(self.channel, shape.dim)?,
+            Axis::Group => {
+                // A channel's remainder takes the place of its quotient.
+                let from = if matches!(index, Index::Modulo(_)) { self.channel } else { self.group };
+                self.group = index.of(from, shape.groups)?;
+            }
+            Axis::State => self.n = index.of(self.n, shape.dstate)?,
+            Axis::Position => self.l = index.of(self.l, shape.seqlen)?,
+        }
+        Some(())
+    }
+
+    /// The number there; none of what the problem does not hold.
+    fn read(&self, problem: &Problem, input: Input) -> Complex64 {
+        let (shape, weights) = (problem.shape, problem.weights);
+        let unknown = Complex64::new(f64::NAN, f64::NAN);
+        let sequence = |values: &[f32]| {
+            let (channel, l) = match self.transposed {
+                true => {
+                    let within = self.l * shape.dim + self.channel;
+                    (within / shape.seqlen, within % shape.seqlen)
+                }
+                false => (self.channel, self.l),
+            };
+            let row = problem.row_if_held(self.item, channel);
+            row.map_or(unknown, |row| f64::from(values[row * shape.seqlen + l]).into())
+        };
+        // Number of a block of rows of so many.
+        let number = |values: &[f32], (first, index): (usize, usize), row: usize| match self.halves {
+            true => {
+                let re = first * weights.width() + index / row * 2 * row + index % row;
+                Complex64::new(f64::from(values[re]), f64::from(values[re + row]))
+            }
+            false => complex_at(weights, values, (first + index) * weights.width()),
+        };
+        let weight = |values: &[f32]| {
+            let index = match self.transposed {
+                true => self.n * shape.dim + self.channel,
+                false => self.channel * shape.dstate + self.n,
+            };
+            number(values, (0, index), shape.dstate)
+        };
+        let operand = |values: &[f32], operand| match operand {
+            Operand::Constant => weight(values),
+            Operand::Variable => match problem.group_row_if_held(self.item, self.group) {
+                None => unknown,
+                Some(row) => {
+                    let index = match self.transposed {
+                        true => self.l * shape.dstate + self.n,
+                        false => self.n * shape.seqlen + self.l,
+                    };
+                    number(values, (row * shape.dstate * shape.seqlen, index), shape.seqlen)
+                }
+            },
+        };
+        let of_channel =
+            |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |of| f64::from(of[self.channel])).into();
+        match input {
+            Input::U => sequence(&problem.u),
+            Input::Delta => sequence(&problem.delta),
+            Input::Z => problem.z.as_ref().map_or(unknown, |z| sequence(z)),
+            Input::A => weight(&problem.a),
+            Input::B => operand(&problem.b, problem.b_operand),
+            Input::C => operand(&problem.c, problem.c_operand),
+            Input::D => of_channel(&problem.d),
+            Input::DeltaBias => of_channel(&problem.delta_bias),
+            Input::InitialState => {
+                match (&problem.initial_state, problem.row_if_held(self.item, self.channel)) {
+                    (Some(states), Some(_)) => {
+                        complex_at(weights, states, problem.state_index((self.item, self.channel), self.n))
+                    }
+                    _ => unknown,
+                }
+            }
+        }
+    }
+}
+
+/// |x|, a little faster than by `hypot`.
+#[inline]
+fn modulus(x: Complex64) -> f64 {
+    if x.im == 0.0 { x.re.abs() } else { x.norm_sqr().sqrt() }
+}
+
+/// A product in which real numbers stay real, also where one is infinite.
+#[inline]
+fn times(a: Complex64, b: Complex64) -> Complex64 {
+    if a.im == 0.0 && b.im == 0.0 { Complex64::new(a.re * b.re, 0.0) } else { a * b }
+}
+
+/// A function's value, and what it may be off for an argument that is off by so much: that by its slope, twice, as a kernel may make its
+/// argument in another way, and what an f32 library's function is off.
+fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
+    use Function::{
+        Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, NaiveSoftplus, NegatedExp, OnePlus, Phi,
+        QuickGelu, RealPart, Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu, Softplus, Tanh,
+    };
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let real = |value: f64, slope: f64, own: f64| {
+        (Complex64::from(value), 2.0 * slope.abs() * error + own * value.abs())
+    };
+    match function {
+        Exp => {
+            let value = exp(x);
+            (value, modulus(value) * (COEFFICIENT + modulus(x) * U + 2.0 * error))
+        }
+        Exp2 => applied(Exp, x * std::f64::consts::LN_2, error),
+        OnePlus => (1.0 + x, error + 2.0 * SUM * (1.0 + modulus(x))),
+        Phi(k) => {
+            let value = model::phi(x)[usize::from(k)];
+            // φₖ's logarithm moves by at most about 1 where its argument does.
+            (value, modulus(value) * (COEFFICIENT + U * (6.0 + modulus(x)) + 2.0 * error))
+        }
+        Series(k, terms) => {
+            let mut term = Complex64::from(1.0 / (1..=k).map(f64::from).product::<f64>());
+            let (mut sum, mut size) = (Complex64::ZERO, 0.0);
+            for i in 0..terms {
+                sum += term;
+                size += modulus(term);
+                term = term * x / f64::from(i + 1 + k);
+            }
+            (sum, size * (COEFFICIENT + 2.0 * f64::from(terms) * U + 2.0 * error))
+        }
+        Geometric(alpha, terms) => {
+            let share = x * alpha.value();
+            let (mut term, mut sum, mut size) = (Complex64::ONE, Complex64::ZERO, 0.0);
+            for k in 0..terms {
+                sum += term;
+                size += modulus(term)
+                    * (COEFFICIENT + f64::from(k) * (U + 2.0 * error / modulus(x).max(f64::MIN_POSITIVE)));
+                term *= share;
+            }
+            (sum, size)
+        }
+        Resolvent(alpha) => {
+            let share = x * alpha.value();
+            let value = 1.0 / (1.0 - share);
+            let size = modulus(value);
+            let moved = 2.0 * error * alpha.value().abs() + U * (1.0 + modulus(share));
+            (value, size * (COEFFICIENT + size * moved))
+        }
+        Softplus => {
+            let value = if x.re > 30.0 { x.re } else { x.re.exp().ln_1p() };
+            real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U)
+        }
+        NaiveSoftplus => {
+            let value = if x.re.exp() >= INFINITE { f64::INFINITY } else { x.re.exp().ln_1p() };
+            let (value, error) = real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U);
+            (value, error + 2.0 * U)
+        }
+        Silu => real(x.re * sigmoid(x.re), 1.1, 2.0 * allowance::GATE),
+        QuickGelu => real(x.re * sigmoid(1.702 * x.re), 1.1, 2.0 * allowance::GATE + 2.0 * x.re.abs() * U),
+        NegatedExp => {
+            let (value, error) = applied(Exp, x, error);
+            (-value, error)
+        }
+        Sigmoid => real(sigmoid(x.re), 1.0, 2.0 * allowance::GATE),
+        Tanh => real(x.re.tanh(), 1.0, 2.0 * allowance::GATE),
+        Relu => real(x.re.max(0.0), 0.5, 0.0),
+        Abs => (modulus(x).into(), error + U * modulus(x)),
+        Reciprocal => {
+            let value = if x.im == 0.0 { Complex64::from(1.0 / x.re) } else { 1.0 / x };
+            let size = modulus(value);
+            (value, size * (4.0 * U + 2.0 * size * error))
+        }
+        Conjugate => (x.conj(), error),
+        RealPart => (x.re.into(), error),
+        ImaginaryPart => (x.im.into(), error),
+    }
+}
+
+/// eˣ, without an angle where there is none.
+fn exp(x: Complex64) -> Complex64 {
+    if x.im == 0.0 { x.re.exp().into() } else { x.exp() }
+}
+
+/// Rounded to a type; what lies next to a tie may be rounded either way.
+fn rounded(value: Complex64, error: f64, to: InputType) -> (Complex64, f64) {
+    let part = |x: f64| {
+        let round = |x: f64| f64::from(to.round(x as f32));
+        let [least, value, most] = [x - error, x, x + error].map(round);
+        (value, (most - value).max(value - least))
+    };
+    let ((re, of_re), (im, of_im)) = (part(value.re), part(value.im));
+    (Complex64::new(re, im), of_re.hypot(of_im))
+}

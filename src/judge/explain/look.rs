@@ -1,0 +1,161 @@
+//! Looks at a few positions of a channel, which refute nearly every hypothesis.
+
+use super::evaluate::{Entering, Evaluator, Window};
+use crate::judge::diagnose::Case;
+use crate::problem::Problem;
+use crate::program::{Graph, Place, Program, Symbol};
+use crate::tensor::TensorName;
+
+/// Channels that are looked at.
+const CHANNELS: usize = 3;
+/// Positions of a first and of a second look.
+const LENGTHS: [usize; 2] = [6, 48];
+
+/// Lengths of chunks that are tried.
+const CHUNKS: usize = 4;
+
+/// A look at one channel.
+pub struct Look<'a> {
+    pub row: usize,
+    /// The channel.
+    pub at: (usize, usize),
+    pub window: Window,
+    pub evaluator: Evaluator<'a>,
+}
+
+pub struct Looks<'a> {
+    pub all: Vec<Look<'a>>,
+    /// The first wrong position of any channel that is looked at.
+    first: Option<usize>,
+}
+
+impl<'a> Looks<'a> {
+    /// Short looks at the most wrong channels first, then longer ones. Of scans in both directions every position depends on all others.
+    pub fn new(
+        case: &'a Case<'a>,
+        tensors: &[TensorName],
+        order: &[usize],
+        graph: &Graph,
+        program: &Program,
+    ) -> Self {
+        let seqlen = case.problem.shape.seqlen;
+        let firsts: Vec<(usize, usize)> =
+            order.iter().filter_map(|&row| Some((row, first_failure(case, row)?))).take(CHANNELS).collect();
+        let first = firsts.iter().map(|(_, first)| *first).min();
+        let mut looks = Looks { all: Vec::new(), first };
+        if !tensors.contains(&TensorName::Out) {
+            return looks;
+        }
+        let is_causal = program.find(Symbol::ReversedState).is_none();
+        for len in LENGTHS {
+            for &(row, first) in &firsts {
+                let window = match is_causal {
+                    true => {
+                        let first = first.saturating_sub(1);
+                        Window { first, len: len.min(seqlen - first) }
+                    }
+                    false => Window { first: 0, len: seqlen },
+                };
+                let at = case.problem.judged_channels[row];
+                let entering =
+                    if window.first > 0 { entering(case.problem, at, graph, program) } else { [None, None] };
+                looks.add(case, row, window, entering);
+            }
+        }
+        looks
+    }
+
+    /// Looks that begin with the sequence and go on behind the first failure: of programs whose scans have not the specified states.
+    pub fn from_start(case: &'a Case<'a>, tensors: &[TensorName], order: &[usize]) -> Self {
+        let seqlen = case.problem.shape.seqlen;
+        let firsts = order.iter().filter_map(|&row| Some((row, first_failure(case, row)?))).take(CHANNELS);
+        let mut looks = Looks { all: Vec::new(), first: None };
+        for (row, first) in firsts.filter(|_| tensors.contains(&TensorName::Out)) {
+            for len in LENGTHS {
+                looks.add(case, row, Window { first: 0, len: (first + len).min(seqlen) }, [None, None]);
+            }
+        }
+        looks
+    }
+
+    fn add(&mut self, case: &'a Case<'a>, row: usize, window: Window, entering: Entering) {
+        if !self.all.iter().any(|look| (look.row, look.window) == (row, window)) {
+            let at = case.problem.judged_channels[row];
+            let evaluator = Evaluator::new(case.problem, at, window, entering);
+            self.all.push(Look { row, at, window, evaluator });
+        }
+    }
+
+    /// Lengths of chunks at one of whose starts a run that is right up to there may go wrong.
+    pub fn chunks(&self, seqlen: usize) -> Vec<u32> {
+        let Some(first) = self.first.filter(|first| *first > 1) else { return Vec::new() };
+        // The first position of a chunk may be right, where its own step is what counts.
+        let starts = [first, first - 1].into_iter().flat_map(|start| [start, start / 2, start / 3]);
+        let mut lengths: Vec<u32> = Vec::new();
+        for length in starts.filter(|length| (2..seqlen).contains(length)) {
+            let length = length as u32;
+            if !lengths.contains(&length) {
+                lengths.push(length);
+            }
+        }
+        lengths.truncate(CHUNKS);
+        lengths
+    }
+
+    /// Whether a look finds an output that is beyond a program's own bound.
+    pub fn refute(&mut self, case: &Case, graph: &Graph, program: &Program) -> bool {
+        let (got, seqlen) = (&case.got[TensorName::Out].values, case.problem.shape.seqlen);
+        self.all.iter_mut().any(|look| {
+            case.work.add(look.window.len * case.problem.shape.dstate);
+            let row = look.evaluator.out(graph, program);
+            let from = look.row * seqlen + look.window.first;
+            let mut elements = row.values.iter().zip(&row.bound).zip(&row.beyond).zip(&got[from..]);
+            elements.any(|(((value, bound), beyond), got)| match (beyond, got.is_finite()) {
+                (true, is_finite) => is_finite,
+                (false, false) => true,
+                (false, true) => (got - value).abs() > *bound,
+            })
+        })
+    }
+
+    pub fn truncate(&mut self, nodes: usize) {
+        self.all.iter_mut().for_each(|look| look.evaluator.truncate(nodes));
+    }
+
+    /// Places at which alone something may be wrong.
+    pub fn places(&self, problem: &Problem) -> Vec<Place> {
+        super::places(self.first.unwrap_or(0), problem.shape)
+    }
+
+    /// How much of the error a program leaves: squares of what is left in units of the specified bounds, each up to a limit.
+    pub fn left(&mut self, case: &Case, graph: &Graph, program: &Program) -> f64 {
+        let seqlen = case.problem.shape.seqlen;
+        let (got, bounds) = (&case.got[TensorName::Out].values, &case.budget.tensors[TensorName::Out].bound);
+        let mut sum = 0.0;
+        for look in &mut self.all {
+            let row = look.evaluator.out(graph, program);
+            let from = look.row * seqlen + look.window.first;
+            for ((value, got), bound) in row.values.iter().zip(&got[from..]).zip(&bounds[from..]) {
+                let off = (got - value).abs() / bound;
+                sum += (1.0 + if off.is_finite() { off } else { 1e6 }).log2();
+            }
+        }
+        sum
+    }
+}
+
+/// The first output of a channel that is beyond its bound.
+fn first_failure(case: &Case, row: usize) -> Option<usize> {
+    let seqlen = case.problem.shape.seqlen;
+    let of = row * seqlen..(row + 1) * seqlen;
+    let (got, want) =
+        (&case.got[TensorName::Out].values[of.clone()], &case.want[TensorName::Out].values[of.clone()]);
+    let bounds = &case.budget.tensors[TensorName::Out].bound[of];
+    (0..seqlen).find(|&l| !((got[l] - want[l]).abs() <= bounds[l]))
+}
+
+/// States of the specified program at every position.
+fn entering(problem: &Problem, at: (usize, usize), graph: &Graph, program: &Program) -> Entering {
+    let mut whole = Evaluator::whole(problem, at);
+    [Symbol::State, Symbol::ReversedState].map(|symbol| Some(whole.column(graph, program.find(symbol)?, at)))
+}

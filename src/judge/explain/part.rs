@@ -1,0 +1,64 @@
+//! Channels in which alone a run fails: others that pass are evidence, too, so that a hypothesis may hold in these alone.
+
+use crate::judge::diagnose::Case;
+use crate::judge::location::{Along, Indices};
+use crate::problem::stretch::Inputs as _;
+use crate::tensor::TensorName;
+
+/// Axes along which channels lie.
+const OF_CHANNELS: [&str; 3] = ["item", "head", "channel"];
+
+/// Some of the judged channels.
+pub struct Part {
+    /// Their rows among those that are judged.
+    pub rows: Vec<usize>,
+    /// The shortest true rule for them, in words.
+    pub described: String,
+}
+
+/// The channels that fail, where others pass and a short rule is true of all of them.
+pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
+    let channels = &case.problem.judged_channels;
+    let fails: Vec<bool> = (0..channels.len()).map(|row| is_wrong(case, tensors, row)).collect();
+    if !fails.contains(&true) || !fails.contains(&false) {
+        return None;
+    }
+    let outline = case.problem.outline();
+    let whole = outline.tensor(TensorName::Out, Vec::<f64>::new()).shape;
+    let axes: Vec<(&'static str, usize)> = outline.recorded_axes(TensorName::Out, &whole);
+    let indices: Vec<Vec<usize>> = channels
+        .iter()
+        .map(|&(item, channel)| outline.recorded_index(TensorName::Out, vec![item, channel, 0]))
+        .collect();
+    let mut is_in_part = vec![true; channels.len()];
+    let mut phrases = Vec::new();
+    for (axis, &(noun, len)) in axes.iter().enumerate().filter(|(_, (noun, _))| OF_CHANNELS.contains(noun)) {
+        let (mut judged, mut wrong) = (vec![false; len], vec![false; len]);
+        for (index, fails) in indices.iter().zip(&fails) {
+            judged[index[axis]] = true;
+            wrong[index[axis]] |= fails;
+        }
+        let set = Indices::shortest(&judged, &wrong)?;
+        if !set.is_rule() {
+            return None;
+        }
+        is_in_part.iter_mut().zip(&indices).for_each(|(is_in, index)| *is_in &= set.contains(index[axis]));
+        if set != Indices::All {
+            let judged = judged.iter().filter(|judged| **judged).count();
+            phrases.push(Along { noun, len, judged, set }.to_string());
+        }
+    }
+    let rows = (0..channels.len()).filter(|&row| fails[row]).collect();
+    (is_in_part == fails).then(|| Part { rows, described: phrases.join(", ") })
+}
+
+/// Whether anything of these tensors in a channel is beyond its bound.
+fn is_wrong(case: &Case, tensors: &[TensorName], row: usize) -> bool {
+    let of = case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name));
+    of.into_iter().any(|(name, got, want)| {
+        let bounds = &case.budget.tensors[name].bound;
+        let len = got.values.len() / case.problem.judged_channels.len();
+        (row * len..(row + 1) * len)
+            .any(|i| !((got.values[i] - want.values[i]).abs() <= bounds[i / want.width]))
+    })
+}

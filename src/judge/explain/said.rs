@@ -1,0 +1,232 @@
+//! An edit in words: a name that scripts may know, what differs in one sentence, and the lines of the program that do.
+
+use crate::program::edit::{Edit, Patch, Site};
+use crate::program::print::{Printer, number_text};
+use crate::program::writing::Writing;
+use crate::program::{Axis, Function, Graph, Id, Index, Input, Op, Program, Real, Symbol};
+use crate::results::Diagnosis;
+
+/// Lines of a program that are shown beside the specified ones.
+const LINES: usize = 2;
+
+/// Edits one after the other, with the lines of the program that differ.
+pub fn diagnosis(
+    graph: &mut Graph,
+    specified: &Program,
+    (writing, written): (Writing, &Program),
+    edits: &[Edit],
+    residual: f64,
+) -> Diagnosis {
+    let (mut names, mut whats, mut program) = (Vec::new(), Vec::new(), written.clone());
+    match writing {
+        Writing::Specified | Writing::Inverses => {}
+        Writing::Other { a_bar, b_bar } => {
+            names.push(match a_bar == b_bar {
+                true => format!("runs-as-{}", b_bar.name()),
+                false => format!("a-bar-of-{}-b-bar-of-{}", a_bar.name(), b_bar.name()),
+            });
+            whats.push(match a_bar == b_bar {
+                true => format!("it computes {}", b_bar.name()),
+                false => format!("Ā is that of {}, B̄ that of {}", a_bar.name(), b_bar.name()),
+            });
+        }
+        Writing::Chunked(length) => whats.push(format!("in chunks of {length}")),
+    }
+    for edit in edits {
+        names.push(name(graph, &program, edit));
+        whats.push(sentence(graph, &program, edit));
+        program = edit.apply(graph, &program);
+    }
+    let mut what = whats.join("; ");
+    let (before, after) = (Printer::new(graph, specified).lines(), Printer::new(graph, &program).lines());
+    let of_name = |line: &str| line.split(" = ").next().map(str::to_owned);
+    let differing = after.iter().filter_map(|line| {
+        let before = before.iter().find(|other| of_name(other) == of_name(line))?;
+        (before != line).then(|| format!("specified {before}; computed {line}"))
+    });
+    let lines: Vec<String> = differing.take(LINES).collect();
+    if !lines.is_empty() {
+        what += &format!(" ({})", lines.join("; "));
+    }
+    Diagnosis { name: names.join(" + "), what, residual }
+}
+
+/// What one edit does.
+fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
+    let target = edit.target(graph);
+    let patched = edit.patched(graph, target);
+    let printer = Printer::new(graph, program);
+    let old = printer.text(target);
+    let where_used = match edit.site {
+        Site::Value(_) => String::new(),
+        Site::Within { root, .. } => format!(" in {}", printer.text(root)),
+        Site::Both(_, other) => format!(", and likewise of {}", printer.text(other)),
+        Site::Use { .. } if matches!(edit.patch, Patch::Outside { .. }) => String::new(),
+        Site::Use { user, .. } => format!(" in {}", printer.meaning(user)),
+    };
+    let place = edit.at.map_or_else(String::new, |at| format!(" {}", at.described()));
+    let mut what = match edit.patch {
+        Patch::Number(number) if number.value() == 1.0 => format!("the factor {old} is missing"),
+        Patch::Number(_) => format!("{old} is missing"),
+        Patch::Plus(other, by) => {
+            let other = printer.text(other);
+            let (verb, size) =
+                if by.value() < 0.0 { ("subtracted from", -by.value()) } else { ("added to", by.value()) };
+            let times =
+                if size == 1.0 { String::new() } else { format!("{} ", number_text(Real::new(size))) };
+            format!("{times}{other} is {verb} {old}")
+        }
+        Patch::Scaled(by) => format!("{old} is multiplied by {}", number_text(by)),
+        Patch::Turned(by) => format!("the imaginary part of {old} is multiplied by {}", number_text(by)),
+        Patch::Times(other) => format!("{old} is multiplied by {}", printer.text(other)),
+        Patch::Over(other) => format!("{old} is divided by {}", printer.text(other)),
+        Patch::AtLeast(low) => format!("{old} is at least {}", number_text(low)),
+        Patch::AtMost(high) => format!("{old} is at most {}", number_text(high)),
+        Patch::Padded(count) => {
+            format!("{old} has gone on through {count} padded positions, with delta and u of 0")
+        }
+        Patch::Stored(to) => format!("{old} is rounded to {to} as it is carried on"),
+        Patch::Exchanged => "the scan's operator has its operands exchanged".to_owned(),
+        Patch::Reversed => format!("the scan of {old} runs the other way"),
+        Patch::Outside { user, term } => {
+            let term = graph.op(target).operands()[term];
+            format!("{} is added after {} and not within it", printer.text(term), printer.text(user))
+        }
+        _ => format!("{} stands in the place of {old}", printer.text(patched)),
+    };
+    what += &where_used;
+    what += &place;
+    what
+}
+
+/// A name in the form of all others.
+fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
+    let target = edit.target(graph);
+    let of = word(graph, program, target);
+    let patch = match edit.patch {
+        Patch::Number(_) | Patch::Instead(None) => format!("{of}-missing"),
+        Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
+        Patch::Instead(Some(function)) | Patch::Applied(function) => {
+            format!("{}-of-{of}", function_word(function))
+        }
+        Patch::At(axis, index) => format!("{of}-{}", index_word(axis, index)),
+        Patch::Rounded(to) => format!("{of}-in-{to}"),
+        Patch::Times(other) if other == target => format!("{of}-squared"),
+        Patch::Times(other) => format!("{of}-times-{}", word(graph, program, other)),
+        Patch::Over(other) => format!("{of}-over-{}", word(graph, program, other)),
+        Patch::Scaled(by) if by.value() == -1.0 => format!("{of}-negated"),
+        Patch::Scaled(_) => format!("{of}-scaled"),
+        Patch::Plus(other, _) => format!("{}-added-to-{of}", word(graph, program, other)),
+        Patch::AtLeast(_) => format!("{of}-at-least"),
+        Patch::AtMost(_) => format!("{of}-at-most"),
+        Patch::Turned(_) => format!("{of}-angle-scaled"),
+        Patch::Stored(to) => format!("{of}-in-{to}"),
+        Patch::Padded(_) => format!("{of}-after-padding"),
+        Patch::Outside { .. } => format!("term-outside-of-{of}"),
+        Patch::Reversed => "scan-reversed".to_owned(),
+        Patch::Exclusive => "state-off-by-one".to_owned(),
+        Patch::Exchanged => "scan-operands-exchanged".to_owned(),
+    };
+    if edit.at.is_some() { format!("{patch}-at-positions") } else { patch }
+}
+
+/// An index that is read in the place of another.
+fn index_word(axis: Axis, index: Index) -> String {
+    let of = match axis {
+        Axis::Item => "item",
+        Axis::Channel => "channel",
+        Axis::Group => "group",
+        Axis::State => "state",
+        Axis::Position => "position",
+    };
+    match (axis, index) {
+        (_, Index::Transposed) => "transposed".to_owned(),
+        (_, Index::Halves) => "as-halves".to_owned(),
+        (Axis::Position, Index::Shifted(by) | Index::Held(by)) => {
+            if by < 0 { "late" } else { "early" }.to_owned()
+        }
+        (_, Index::Shifted(_) | Index::Held(_) | Index::Rolled(_)) => format!("of-another-{of}"),
+        (_, Index::Reversed) => format!("{of}s-reversed"),
+        (_, Index::At(_)) => format!("of-one-{of}"),
+        (_, Index::Modulo(_)) => format!("of-{of}-modulo"),
+        (_, Index::BlockStart(_) | Index::BlockBefore(_)) => format!("of-blocks-of-{of}s"),
+    }
+}
+
+/// A node by its part in the program.
+fn word(graph: &Graph, program: &Program, id: Id) -> String {
+    if let Some((symbol, _)) = program.named.iter().find(|(_, named)| *named == id) {
+        return match symbol {
+            Symbol::StepSize => "step-size",
+            Symbol::State => "state",
+            Symbol::ReversedState => "reversed-state",
+            Symbol::Readout => "readout",
+        }
+        .to_owned();
+    }
+    if let Some(Op::Scan(scan)) = program.find(Symbol::State).map(|state| graph.op(state)) {
+        for (part, name) in [(scan.decay, "a-bar"), (scan.drive, "input")] {
+            if part == id {
+                return name.to_owned();
+            }
+        }
+    }
+    if id == program.out {
+        return "out".to_owned();
+    }
+    if id == program.last_state {
+        return "last-state".to_owned();
+    }
+    match graph.op(id) {
+        Op::Input(input) => match input {
+            Input::U => "u",
+            Input::Delta => "delta",
+            Input::A => "a",
+            Input::B => "b",
+            Input::C => "c",
+            Input::D => "d",
+            Input::Z => "z",
+            Input::DeltaBias => "bias",
+            Input::InitialState => "initial-state",
+        }
+        .to_owned(),
+        Op::Number(_) => "number".to_owned(),
+        Op::Sum(_) => "sum".to_owned(),
+        Op::Product(_) => "product".to_owned(),
+        Op::Apply(function, _) => function_word(*function),
+        Op::At { of, .. } => format!("other-{}", word(graph, program, *of)),
+        Op::Scan(_) => "scan".to_owned(),
+        Op::Last(_) => "last".to_owned(),
+        Op::Fold(_) => "sum-over-states".to_owned(),
+        Op::Round(..) => "rounded".to_owned(),
+        Op::Limit { .. } => "limit".to_owned(),
+        Op::Turned(..) => "turned".to_owned(),
+        Op::Choose { .. } => "choice".to_owned(),
+    }
+}
+
+fn function_word(function: Function) -> String {
+    match function {
+        Function::Exp => "exp",
+        Function::Exp2 => "exp2",
+        Function::OnePlus => "one-plus",
+        Function::Phi(k) => return format!("phi-{k}"),
+        Function::Series(k, terms) => return format!("phi-{k}-cut-after-{terms}"),
+        Function::Resolvent(_) => "inverse",
+        Function::Geometric(..) => "cut-inverse",
+        Function::Softplus => "softplus",
+        Function::NaiveSoftplus => "naive-softplus",
+        Function::Sigmoid => "sigmoid",
+        Function::Silu => "silu",
+        Function::QuickGelu => "quick-gelu",
+        Function::NegatedExp => "negated-exp",
+        Function::Tanh => "tanh",
+        Function::Relu => "relu",
+        Function::Abs => "modulus",
+        Function::Reciprocal => "reciprocal",
+        Function::Conjugate => "conjugate",
+        Function::RealPart => "real-part",
+        Function::ImaginaryPart => "imaginary-part",
+    }
+    .to_owned()
+}

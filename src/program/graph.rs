@@ -1,0 +1,384 @@
+//! Expressions as nodes of a graph in which equal ones are one node.
+
+use std::collections::HashMap;
+
+use super::mask::{Place, Set};
+use crate::formula::Fraction;
+use crate::problem::InputType;
+
+/// A node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(u32);
+
+impl Id {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A finite number, equal to those that have its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Real(u64);
+
+impl Real {
+    pub const ZERO: Real = Real(0);
+
+    pub fn new(value: f64) -> Self {
+        // 0 has one sign.
+        Real((value + 0.0).to_bits())
+    }
+
+    pub fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+/// An input tensor of a scan (spec.md §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    U,
+    Delta,
+    A,
+    B,
+    C,
+    D,
+    Z,
+    DeltaBias,
+    InitialState,
+}
+
+/// A function of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    Exp,
+    Exp2,
+    /// 1 + x, which a step by Euler takes for eˣ.
+    OnePlus,
+    /// φₖ (spec.md §1)
+    Phi(u8),
+    /// The series of φₖ, cut after so many terms; φ₀ is the exponential.
+    Series(u8, u8),
+    /// (1 − αx)⁻¹
+    Resolvent(Fraction),
+    /// Its series Σ (αx)ᵏ, cut after so many terms.
+    Geometric(Fraction, u8),
+    Softplus,
+    /// log(1 + eˣ) as it is written, which leaves the range of f32 with eˣ.
+    NaiveSoftplus,
+    /// x σ(x)
+    Silu,
+    /// x σ(1.702 x)
+    QuickGelu,
+    /// −eˣ
+    NegatedExp,
+    Sigmoid,
+    Tanh,
+    Relu,
+    Abs,
+    /// 1/x
+    Reciprocal,
+    Conjugate,
+    RealPart,
+    ImaginaryPart,
+}
+
+/// An axis of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    Item,
+    Channel,
+    Group,
+    State,
+    Position,
+}
+
+/// The index that is read in the place of i, of an axis of n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// i + k; 0 is read beyond either end.
+    Shifted(i32),
+    /// i + k; the last one is read beyond the end, and 0 before the start, as textbook forms read inputs (spec.md §2).
+    Held(i32),
+    /// n − 1 − i
+    Reversed,
+    At(u32),
+    /// i + k around the end
+    Rolled(i32),
+    /// i mod k
+    Modulo(u32),
+    /// ⌊i / k⌋ k
+    BlockStart(u32),
+    /// ⌊i / k⌋ k − 1, the last one of the block before.
+    BlockBefore(u32),
+    /// An input's memory with its two last axes exchanged.
+    Transposed,
+    /// A complex input's memory taken for all real parts before all imaginary ones.
+    Halves,
+}
+
+impl Index {
+    /// The index that is read; none where 0 is.
+    pub fn of(self, i: usize, n: usize) -> Option<usize> {
+        let shifted = |by: i32| i.checked_add_signed(by as isize);
+        match self {
+            Index::Shifted(by) => shifted(by).filter(|&at| at < n),
+            Index::Held(by) => shifted(by).map(|at| at.min(n - 1)),
+            Index::Reversed => Some(n - 1 - i),
+            Index::At(at) => Some(at as usize).filter(|&at| at < n),
+            Index::Modulo(k) => Some(i % k as usize),
+            Index::BlockStart(k) => Some(i / k as usize * k as usize),
+            Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
+            Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
+            Index::Transposed | Index::Halves => Some(i),
+        }
+    }
+}
+
+/// x_l = decay_l x_{l−1} + drive_l from a start, along the positions of a run or against them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scan {
+    pub decay: Id,
+    pub drive: Id,
+    pub start: Id,
+    pub reversed: bool,
+    /// Whether position l has x_{l−1}.
+    pub exclusive: bool,
+    /// A type that x is rounded to as it is carried on, everywhere or at some positions.
+    pub stored: Option<(InputType, Option<Set>)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    Input(Input),
+    Number(Real),
+    Sum(Vec<Id>),
+    Product(Vec<Id>),
+    Apply(Function, Id),
+    At {
+        of: Id,
+        axis: Axis,
+        index: Index,
+    },
+    Scan(Scan),
+    /// The value at the last position.
+    Last(Id),
+    /// Sum over states.
+    Fold(Id),
+    Round(Id, InputType),
+    /// Real part within limits.
+    Limit {
+        of: Id,
+        low: Real,
+        high: Real,
+    },
+    /// Imaginary part times a number.
+    Turned(Id, Real),
+    /// One at some indices of an axis, the other elsewhere.
+    Choose {
+        at: Place,
+        yes: Id,
+        no: Id,
+    },
+}
+
+impl Op {
+    /// Operands, in order.
+    pub fn operands(&self) -> Vec<Id> {
+        match self {
+            Op::Input(_) | Op::Number(_) => Vec::new(),
+            Op::Sum(of) | Op::Product(of) => of.clone(),
+            Op::Apply(_, of) | Op::Last(of) | Op::Fold(of) | Op::Round(of, _) => vec![*of],
+            Op::Turned(of, _) => vec![*of],
+            Op::At { of, .. } | Op::Limit { of, .. } => vec![*of],
+            Op::Scan(scan) => vec![scan.decay, scan.drive, scan.start],
+            Op::Choose { yes, no, .. } => vec![*yes, *no],
+        }
+    }
+
+    /// The same operation on other operands.
+    pub fn with(&self, operands: &[Id]) -> Op {
+        match (self, operands) {
+            (Op::Sum(_), of) => Op::Sum(of.to_vec()),
+            (Op::Product(_), of) => Op::Product(of.to_vec()),
+            (Op::Apply(function, _), &[of]) => Op::Apply(*function, of),
+            (Op::Last(_), &[of]) => Op::Last(of),
+            (Op::Fold(_), &[of]) => Op::Fold(of),
+            (Op::Round(_, to), &[of]) => Op::Round(of, *to),
+            (Op::Turned(_, by), &[of]) => Op::Turned(of, *by),
+            (&Op::At { axis, index, .. }, &[of]) => Op::At { of, axis, index },
+            (&Op::Limit { low, high, .. }, &[of]) => Op::Limit { of, low, high },
+            (Op::Scan(scan), &[decay, drive, start]) => Op::Scan(Scan { decay, drive, start, ..*scan }),
+            (&Op::Choose { at, .. }, &[yes, no]) => Op::Choose { at, yes, no },
+            _ => self.clone(),
+        }
+    }
+}
+
+/// Along which axes a node's values differ within one channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub position: bool,
+    pub state: bool,
+}
+
+impl Extent {
+    fn join(self, other: Extent) -> Extent {
+        Extent { position: self.position || other.position, state: self.state || other.state }
+    }
+
+    /// Whether it has no axis that the other has not.
+    pub fn is_within(self, other: Extent) -> bool {
+        self.join(other) == other
+    }
+}
+
+/// Operands come before what is made of them.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Vec<(Op, Extent)>,
+    known: HashMap<Op, Id>,
+    /// Extent of inputs that a problem may have constant.
+    varies: [bool; 2],
+}
+
+impl Graph {
+    /// No nodes, of a problem whose B and whose C vary along the sequence or do not.
+    pub fn new(varies: [bool; 2]) -> Self {
+        Graph { varies, ..Graph::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub fn op(&self, id: Id) -> &Op {
+        &self.nodes[id.index()].0
+    }
+
+    pub fn extent(&self, id: Id) -> Extent {
+        self.nodes[id.index()].1
+    }
+
+    /// The node that an operation is, if there is one.
+    pub fn find(&self, op: &Op) -> Option<Id> {
+        self.known.get(op).copied()
+    }
+
+    fn is_number(&self, id: Id, value: f64) -> bool {
+        *self.op(id) == Op::Number(Real::new(value))
+    }
+
+    /// The node that is this operation. Terms of 0, factors of 1 and products with 0 are not kept.
+    pub fn add(&mut self, op: Op) -> Id {
+        let op = match op {
+            Op::Sum(mut of) => {
+                of.retain(|id| !self.is_number(*id, 0.0));
+                match of[..] {
+                    [] => Op::Number(Real::ZERO),
+                    [one] => return one,
+                    _ => Op::Sum(of),
+                }
+            }
+            Op::Product(of) if of.iter().any(|id| self.is_number(*id, 0.0)) => Op::Number(Real::ZERO),
+            Op::Product(mut of) => {
+                of.retain(|id| !self.is_number(*id, 1.0));
+                match of[..] {
+                    [] => Op::Number(Real::new(1.0)),
+                    [one] => return one,
+                    _ => Op::Product(of),
+                }
+            }
+            other => other,
+        };
+        if let Some(&known) = self.known.get(&op) {
+            return known;
+        }
+        let extent = self.extent_of(&op);
+        let id = Id(self.nodes.len() as u32);
+        self.nodes.push((op.clone(), extent));
+        self.known.insert(op, id);
+        id
+    }
+
+    pub fn input(&mut self, input: Input) -> Id {
+        self.add(Op::Input(input))
+    }
+
+    pub fn number(&mut self, value: f64) -> Id {
+        self.add(Op::Number(Real::new(value)))
+    }
+
+    pub fn sum(&mut self, of: impl Into<Vec<Id>>) -> Id {
+        self.add(Op::Sum(of.into()))
+    }
+
+    pub fn product(&mut self, of: impl Into<Vec<Id>>) -> Id {
+        self.add(Op::Product(of.into()))
+    }
+
+    pub fn apply(&mut self, function: Function, of: Id) -> Id {
+        self.add(Op::Apply(function, of))
+    }
+
+    /// Forgets all nodes but the first so many.
+    pub fn truncate(&mut self, len: usize) {
+        for (op, _) in self.nodes.drain(len..) {
+            self.known.remove(&op);
+        }
+    }
+
+    fn extent_of(&self, op: &Op) -> Extent {
+        let of = |position, state| Extent { position, state };
+        match op {
+            Op::Input(Input::U | Input::Delta | Input::Z) => of(true, false),
+            Op::Input(Input::A | Input::InitialState) => of(false, true),
+            Op::Input(Input::B) => of(self.varies[0], true),
+            Op::Input(Input::C) => of(self.varies[1], true),
+            Op::Input(Input::D | Input::DeltaBias) | Op::Number(_) => of(false, false),
+            Op::Scan(_) => of(true, true),
+            Op::Last(x) => Extent { position: false, ..self.extent(*x) },
+            Op::Fold(x) => Extent { state: false, ..self.extent(*x) },
+            Op::Choose { at, yes, no } => {
+                let own = of(at.axis == Axis::Position, at.axis == Axis::State);
+                own.join(self.extent(*yes)).join(self.extent(*no))
+            }
+            other => {
+                let operands = other.operands();
+                operands.iter().fold(of(false, false), |all, id| all.join(self.extent(*id)))
+            }
+        }
+    }
+
+    /// Nodes that these are made of, and these themselves, each once and after its operands.
+    pub fn reached(&self, from: &[Id]) -> Vec<Id> {
+        let mut is_reached = vec![false; self.len()];
+        from.iter().for_each(|id| is_reached[id.index()] = true);
+        for at in (0..self.len()).rev() {
+            if is_reached[at] {
+                self.nodes[at].0.operands().iter().for_each(|id| is_reached[id.index()] = true);
+            }
+        }
+        (0..self.len()).filter(|&at| is_reached[at]).map(|at| Id(at as u32)).collect()
+    }
+
+    /// Puts one node in the place of another wherever these nodes are made of it, and gives them in order.
+    pub fn replaced(&mut self, in_these: &[Id], old: Id, new: Id) -> Vec<Id> {
+        let reached = self.reached(in_these);
+        let mut now: HashMap<Id, Id> = HashMap::from([(old, new)]);
+        for id in reached.into_iter().filter(|id| *id > old) {
+            let op = self.op(id).clone();
+            let operands = op.operands();
+            if operands.iter().any(|operand| now.contains_key(operand)) {
+                let operands: Vec<Id> =
+                    operands.iter().map(|operand| now.get(operand).copied().unwrap_or(*operand)).collect();
+                let changed = self.add(op.with(&operands));
+                now.insert(id, changed);
+            }
+        }
+        in_these.iter().map(|id| now.get(id).copied().unwrap_or(*id)).collect()
+    }
+}

@@ -1,0 +1,61 @@
+//! Places at which an edit holds.
+
+use super::graph::Axis;
+
+/// Some indices of one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    pub axis: Axis,
+    pub set: Set,
+}
+
+impl Place {
+    pub fn positions(set: Set) -> Self {
+        Place { axis: Axis::Position, set }
+    }
+
+    pub fn states(set: Set) -> Self {
+        Place { axis: Axis::State, set }
+    }
+
+    /// The place in words.
+    pub fn described(self) -> String {
+        self.set.described(if self.axis == Axis::State { "state" } else { "position" })
+    }
+}
+
+/// A set of indices, as short as it can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Set {
+    From(u32),
+    Only(u32),
+    /// Below this index.
+    Below(u32),
+    /// Multiples of a number, but for 0.
+    Multiples(u32),
+    /// Indices one below multiples of a number.
+    BeforeMultiples(u32),
+}
+
+impl Set {
+    pub fn contains(self, index: usize) -> bool {
+        match self {
+            Set::From(first) => index >= first as usize,
+            Set::Only(one) => index == one as usize,
+            Set::Below(end) => index < end as usize,
+            Set::Multiples(of) => index > 0 && index.is_multiple_of(of as usize),
+            Set::BeforeMultiples(of) => (index + 1).is_multiple_of(of as usize),
+        }
+    }
+
+    /// The set in words, of things that this noun is for one of.
+    pub fn described(self, noun: &str) -> String {
+        match self {
+            Set::From(first) => format!("from {noun} {first} on"),
+            Set::Only(one) => format!("at {noun} {one}"),
+            Set::Below(end) => format!("before {noun} {end}"),
+            Set::Multiples(of) => format!("at each {of}th {noun}"),
+            Set::BeforeMultiples(of) => format!("at the last {noun} of each {of}"),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Programs in the notation of spec.md, a line for each name.
+
+use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::{Program, Symbol};
+use crate::formula::Fraction;
+use crate::notation;
+
+/// Lines of a program in which others with its names are said.
+pub struct Printer<'a> {
+    graph: &'a Graph,
+    program: &'a Program,
+}
+
+/// How tightly a text holds together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Binding {
+    Sum,
+    Product,
+    One,
+}
+
+impl<'a> Printer<'a> {
+    pub fn new(graph: &'a Graph, program: &'a Program) -> Self {
+        Printer { graph, program }
+    }
+
+    /// Each name with what it is, and the outputs.
+    pub fn lines(&self) -> Vec<String> {
+        let of_name = |(symbol, id): &(Symbol, Id)| match symbol {
+            // Its own line is that of out.
+            Symbol::Readout => None,
+            symbol => Some(format!("{} = {}", word(*symbol), self.meaning(*id))),
+        };
+        let outputs = [("out_l", self.program.out), ("last_state", self.program.last_state)];
+        let outputs = outputs.map(|(name, id)| format!("{name} = {}", self.text(id)));
+        self.program.named.iter().filter_map(of_name).chain(outputs).collect()
+    }
+
+    /// A node, by its name where it has one.
+    pub fn text(&self, id: Id) -> String {
+        self.bound(id).0
+    }
+
+    /// A node by what it is made of.
+    pub fn meaning(&self, id: Id) -> String {
+        match self.graph.op(id) {
+            Op::Scan(scan) => self.scan(scan, &word(self.symbol(id).unwrap_or(Symbol::State))),
+            _ => self.made(id).0,
+        }
+    }
+
+    fn symbol(&self, id: Id) -> Option<Symbol> {
+        // A name for no more than an input says nothing.
+        let is_input = matches!(self.graph.op(id), Op::Input(_) | Op::Number(_));
+        let named =
+            self.program.named.iter().find(|(symbol, named)| *named == id && *symbol != Symbol::Readout);
+        named.filter(|_| !is_input).map(|(symbol, _)| *symbol)
+    }
+
+    fn scan(&self, scan: &Scan, name: &str) -> String {
+        let before =
+            format!("{}_{{l{}1}}", name.trim_end_matches("_l"), if scan.reversed { '+' } else { '−' });
+        let decay = self.within(scan.decay, Binding::Product);
+        let before = match scan.stored {
+            Some((to, Some(at))) => {
+                format!("[{}({before}) {}, else {before}]", to.name(), at.described("position"))
+            }
+            _ => before,
+        };
+        let moved = if decay == "1" { before } else { format!("{decay} {before}") };
+        let drive = self.text(scan.drive);
+        let sum = if drive == "0" { moved } else { format!("{moved} + {drive}") };
+        match scan.stored {
+            Some((to, None)) => format!("{}({sum})", to.name()),
+            _ => sum,
+        }
+    }
+
+    fn within(&self, id: Id, least: Binding) -> String {
+        let (text, binding) = self.bound(id);
+        if binding < least { format!("({text})") } else { text }
+    }
+
+    fn bound(&self, id: Id) -> (String, Binding) {
+        match self.symbol(id) {
+            Some(symbol) => (word(symbol), Binding::One),
+            None => self.made(id),
+        }
+    }
+
+    fn made(&self, id: Id) -> (String, Binding) {
+        let graph = self.graph;
+        match graph.op(id) {
+            Op::Input(input) => (self.input(*input, "l"), Binding::One),
+            Op::Number(number) => (number_text(*number), Binding::One),
+            Op::Sum(of) => {
+                let mut text = String::new();
+                for (k, id) in of.iter().enumerate() {
+                    let part = self.within(*id, Binding::Product);
+                    match (k, part.strip_prefix('−')) {
+                        (0, _) => text += &part,
+                        (_, Some(rest)) => text += &format!(" − {rest}"),
+                        (_, None) => text += &format!(" + {part}"),
+                    }
+                }
+                (text, Binding::Sum)
+            }
+            Op::Product(of) => (self.product(of), Binding::Product),
+            Op::Apply(Function::Resolvent(alpha), of) => (self.inverse(*alpha, *of), Binding::One),
+            Op::Apply(Function::OnePlus, of) => {
+                (format!("1 + {}", self.within(*of, Binding::Product)), Binding::Sum)
+            }
+            Op::Apply(Function::Geometric(alpha, terms), of) => {
+                let inverse = self.inverse(*alpha, *of);
+                (format!("[{inverse} cut after {terms} terms]"), Binding::One)
+            }
+            Op::Apply(Function::Series(k, terms), of) => {
+                let name = if *k == 0 { "exp".to_owned() } else { format!("φ{}", subscript(*k)) };
+                (format!("[{name}({}) cut after {terms} terms]", self.text(*of)), Binding::One)
+            }
+            Op::Apply(function, of) => {
+                (format!("{}({})", function_text(*function), self.text(*of)), Binding::One)
+            }
+            Op::At { of, axis, index } => (self.at(*of, *axis, *index), Binding::One),
+            Op::Scan(scan) => self.state(scan),
+            Op::Last(of) => (self.text(*of).replace("_l", "_{L−1}"), Binding::One),
+            Op::Fold(of) => (format!("Σₙ {}", self.within(*of, Binding::Product)), Binding::Product),
+            Op::Round(of, to) => (format!("{}({})", to.name(), self.text(*of)), Binding::One),
+            Op::Limit { of, low, high } => {
+                let [low, high] = [low, high].map(|end| end.value());
+                let text = self.text(*of);
+                let text = match (low.is_finite(), high.is_finite()) {
+                    (true, true) => format!("clamp({text}, {low}, {high})"),
+                    (true, false) => format!("max({text}, {low})"),
+                    _ => format!("min({text}, {high})"),
+                };
+                (text, Binding::One)
+            }
+            Op::Turned(of, by) => {
+                let text = self.text(*of);
+                (format!("(Re {text} + {}i Im {text})", number_text(*by)), Binding::One)
+            }
+            Op::Choose { at, yes, no } => {
+                let [yes, no] = [yes, no].map(|id| self.text(*id));
+                (format!("[{yes} {}, else {no}]", at.described()), Binding::One)
+            }
+        }
+    }
+
+    fn inverse(&self, alpha: Fraction, of: Id) -> String {
+        let of = self.within(of, Binding::Product);
+        let share = if alpha == Fraction::ONE {
+            of
+        } else {
+            format!("{} {of}", number_text(Real::new(alpha.value())))
+        };
+        format!("(1 − {share})⁻¹").replace("− −", "+ ")
+    }
+
+    /// A scan that has no name of its own, by the name of the one that it differs from.
+    fn state(&self, scan: &Scan) -> (String, Binding) {
+        let is_same = |id: Id| matches!(self.graph.op(id), Op::Scan(other) if Scan { exclusive: scan.exclusive, ..*other } == *scan);
+        let of = [Symbol::State, Symbol::ReversedState]
+            .into_iter()
+            .find(|symbol| self.program.find(*symbol).is_some_and(is_same));
+        match of {
+            Some(symbol) if scan.exclusive => {
+                let by = if scan.reversed { "_{l+1}" } else { "_{l−1}" };
+                (word(symbol).replace("_l", by), Binding::One)
+            }
+            _ => (format!("scan[x_l = {}]", self.scan(scan, "x_l")), Binding::One),
+        }
+    }
+
+    fn product(&self, of: &[Id]) -> String {
+        let mut parts: Vec<(String, usize)> = Vec::new();
+        for id in of {
+            let text = self.within(*id, Binding::One);
+            match parts.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, count)) => *count += 1,
+                None => parts.push((text, 1)),
+            }
+        }
+        if parts.len() > 1 && parts[0] == ("−1".to_owned(), 1) {
+            parts.remove(0);
+            parts[0].0.insert(0, '−');
+        }
+        let power = |(text, count): &(String, usize)| match count {
+            1 => text.clone(),
+            count => format!("{text}{}", notation::superscript(*count as i32)),
+        };
+        parts.iter().map(power).collect::<Vec<_>>().join(" ")
+    }
+
+    fn input(&self, input: Input, position: &str) -> String {
+        let name = match input {
+            Input::U => "u",
+            Input::Delta => "delta",
+            Input::A => "A",
+            Input::B => "B",
+            Input::C => "C",
+            Input::D => "D",
+            Input::Z => "z",
+            Input::DeltaBias => "delta_bias",
+            Input::InitialState => "initial_state",
+        };
+        let id = self.graph.find(&Op::Input(input));
+        let varies = id.is_some_and(|id| self.graph.extent(id).position);
+        match position {
+            _ if !varies => name.to_owned(),
+            "l" => format!("{name}_l"),
+            position => format!("{name}_{{{position}}}"),
+        }
+    }
+
+    fn at(&self, of: Id, axis: Axis, index: Index) -> String {
+        let noun = match axis {
+            Axis::Item => "b",
+            Axis::Channel => "d",
+            Axis::Group => "g",
+            Axis::State => "n",
+            Axis::Position => "l",
+        };
+        let position = match index {
+            Index::Shifted(by) | Index::Held(by) if by < 0 => format!("{noun}−{}", -by),
+            Index::Shifted(by) | Index::Held(by) => format!("{noun}+{by}"),
+            Index::Reversed => format!("{}−1−{noun}", if axis == Axis::Position { "L" } else { "N" }),
+            Index::At(at) => format!("{noun}={at}"),
+            Index::Modulo(k) => format!("{noun} mod {k}"),
+            Index::BlockStart(k) => format!("⌊{noun}/{k}⌋{k}"),
+            Index::Rolled(by) if by < 0 => format!("{noun}−{} around the end", -by),
+            Index::Rolled(by) => format!("{noun}+{by} around the end"),
+            Index::BlockBefore(k) => format!("⌊{noun}/{k}⌋{k}−1"),
+            Index::Transposed => "transposed".to_owned(),
+            Index::Halves => "as halves".to_owned(),
+        };
+        match (axis, self.graph.op(of)) {
+            (Axis::Position, Op::Input(input)) => self.input(*input, &position),
+            _ => {
+                let text = self.within(of, Binding::One);
+                match text.strip_suffix("_l").filter(|_| axis == Axis::Position) {
+                    Some(name) => format!("{name}_{{{position}}}"),
+                    None => format!("{text}[{position}]"),
+                }
+            }
+        }
+    }
+}
+
+fn word(symbol: Symbol) -> String {
+    match symbol {
+        Symbol::StepSize => "Δ_l",
+        Symbol::State => "x_l",
+        Symbol::ReversedState => "x′_l",
+        Symbol::Readout => "y_l",
+    }
+    .to_owned()
+}
+
+/// A number as it is printed: simple fractions as such.
+pub fn number_text(number: Real) -> String {
+    let value = number.value();
+    for (fraction, text) in
+        [(0.5, "½"), (1.0 / 6.0, "1/6"), (1.0 / 24.0, "1/24"), (0.25, "¼"), (1.0 / 3.0, "1/3")]
+    {
+        if (value.abs() - fraction).abs() < 1e-9 {
+            return format!("{}{text}", if value < 0.0 { "−" } else { "" });
+        }
+    }
+    format!("{value:.7}").trim_end_matches('0').trim_end_matches('.').replace('-', "−")
+}
+
+fn subscript(k: u8) -> char {
+    ['₀', '₁', '₂', '₃', '₄'].get(usize::from(k)).copied().unwrap_or('ₖ')
+}
+
+fn function_text(function: Function) -> String {
+    match function {
+        Function::Exp => "exp".to_owned(),
+        Function::Exp2 => "exp2".to_owned(),
+        Function::Phi(k) => format!("φ{}", subscript(k)),
+        Function::Softplus => "softplus".to_owned(),
+        Function::NaiveSoftplus => "log1p_of_f32_exp".to_owned(),
+        Function::Sigmoid => "σ".to_owned(),
+        Function::Silu => "silu".to_owned(),
+        Function::QuickGelu => "quick_gelu".to_owned(),
+        Function::NegatedExp => "−exp".to_owned(),
+        Function::Tanh => "tanh".to_owned(),
+        Function::Relu => "relu".to_owned(),
+        Function::Abs => "abs".to_owned(),
+        Function::Reciprocal => "1/".to_owned(),
+        Function::Conjugate => "conj".to_owned(),
+        Function::RealPart => "Re".to_owned(),
+        Function::ImaginaryPart => "Im".to_owned(),
+        Function::OnePlus | Function::Resolvent(_) | Function::Geometric(..) | Function::Series(..) => {
+            String::new()
+        }
+    }
+}

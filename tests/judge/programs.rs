@@ -1,0 +1,193 @@
+//! Promise: a specified program computes what the truth has; edits that were planted in one are found, as they are or as others that
+//! compute the same, and said with their place; and of what no edit computes nothing is said.
+
+use holdfast::formula::Form;
+use holdfast::judge::budget;
+use holdfast::judge::diagnose::Work;
+use holdfast::judge::explain::{Evaluator, by_edits, by_two_edits, specified};
+use holdfast::method::Method;
+use holdfast::problem::plan::Spec;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
+use holdfast::program::edit;
+use holdfast::program::{Graph, Program};
+use holdfast::promise::Contract;
+use holdfast::results::Diagnosis;
+use holdfast::tensor::{Named, TensorName, Tensors};
+use holdfast::truth;
+use rand::RngExt as _;
+
+use crate::cases::each;
+use crate::planting::Planting;
+use crate::support::problems::{Layout, generator};
+
+/// Regimes that each show something of their own: groups, gate and bias, both ends of Δ, poles, states that grow.
+const REGIMES: [&str; 6] =
+    ["short", "everything-on", "mixed-steps", "bilinear-pole", "growing", "negative-delta"];
+
+#[test]
+fn a_specified_program_is_the_truth_within_its_own_bound() {
+    each(REGIMES, |name| {
+        let regime = regime::find(name).expect("a regime");
+        for weights in Weights::ALL {
+            let (b, c) = (Operand::Variable, Operand::Constant);
+            let mut problem = Spec { regime, weights, input: InputType::F32, b, c }.draw(1);
+            problem.judged_channels.truncate(1);
+            let forms: Vec<Form> = Form::all().collect();
+            for (form, truth) in forms.iter().zip(truth::scan::solve(&problem, &forms).expect("certified")) {
+                let (graph, program) = specified(*form, &problem);
+                let mut evaluator = Evaluator::whole(&problem, problem.judged_channels[0]);
+                let judged = budget::scan(*form, &problem, &Contract::FRAMEWORK);
+                for (name, row) in evaluator.tensors(&graph, &program).iter() {
+                    for (i, (value, want)) in row.values.iter().zip(&truth.tensors[name].values).enumerate() {
+                        let (own, judged) = (
+                            row.bound[i / truth.tensors[name].width],
+                            judged.tensors[name].bound[i / truth.tensors[name].width],
+                        );
+                        let place = format!("{} {weights} {form}: {name}[{i}]", regime.name);
+                        if want.abs() >= f64::from(f32::MAX) {
+                            continue;
+                        }
+                        assert!((value - want).abs() <= 1e-6 * own, "{place}: {value} for {want}");
+                        // A bound that says nothing would explain anything.
+                        assert!(own <= 50.0 * judged, "{place}: {own} beside {judged}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Two items, channels of two groups, everything that a problem may have.
+fn problem(weights: Weights) -> Problem {
+    let layout = Layout {
+        shape: Shape { batch: 2, dim: 4, dstate: 3, seqlen: 40, groups: 2 },
+        weights,
+        b: Operand::Variable,
+        c: Operand::Variable,
+        gate: true,
+        extras: true,
+        ..Layout::plain(2, 4, 3, 40)
+    };
+    let mut problem = layout.random(&mut generator("programs"));
+    problem.judged_channels = problem.channels().collect();
+    problem
+}
+
+/// What a program computes, as f32 has it.
+fn computed(problem: &Problem, graph: &Graph, program: &Program) -> Tensors<f64> {
+    let channels = problem.judged_channels.iter();
+    let rows = channels.map(|at| Evaluator::whole(problem, *at).tensors(graph, program)).collect::<Vec<_>>();
+    let tensor = |name: TensorName| {
+        let values =
+            rows.iter().flat_map(|row| row[name].values.iter().map(|value| f64::from(*value as f32)));
+        (name, problem.judged_tensor(name, values.collect()))
+    };
+    TensorName::SCANNED.into_iter().map(tensor).collect()
+}
+
+fn said(planting: &Planting, got: &Tensors<f64>) -> Vec<String> {
+    let (work, failing) = (Work::default(), planting.failing(got));
+    let sentences = |found: &Named<Vec<Diagnosis>>| -> Vec<String> {
+        found.values().filter_map(|found| found.first()).map(|one| one.what.clone()).collect()
+    };
+    let case = planting.case(got, &work);
+    let found = sentences(&by_edits(&case, &failing));
+    if found.is_empty() { sentences(&by_two_edits(&case, &failing)) } else { found }
+}
+
+/// Each 151st edit of every method, at all positions.
+#[test]
+fn an_edit_that_is_planted_is_found() {
+    each(Method::ALL, |method| {
+        for weights in Weights::ALL {
+            let planting = Planting::new(method, problem(weights));
+            let (mut graph, program) = specified(method.into(), &planting.problem);
+            let nodes = graph.len();
+            for edit in edit::plain(&graph, &program, &planting.problem).into_iter().skip(7).step_by(151) {
+                let edited = edit.apply(&mut graph, &program);
+                let got = computed(&planting.problem, &graph, &edited);
+                graph.truncate(nodes);
+                let is_finite =
+                    got.values().all(|tensor| tensor.values.iter().all(|value| value.is_finite()));
+                if is_finite && !planting.failing(&got).is_empty() {
+                    assert!(!said(&planting, &got).is_empty(), "{method} {weights}: {edit:?}");
+                }
+            }
+        }
+    });
+}
+
+/// A copy of the problem that a fault is planted in, by another way than that of programs.
+fn with_inputs(planting: &Planting, change: impl Fn(&mut Problem)) -> Tensors<f64> {
+    let mut other = planting.problem.clone();
+    change(&mut other);
+    let truth = truth::scan::solve(&other, &[planting.method]).expect("certified").remove(0).tensors;
+    truth.map(|name, tensor| {
+        let rounded = tensor.values.iter().map(|value| f64::from(*value as f32)).collect();
+        planting.problem.judged_tensor(name, rounded)
+    })
+}
+
+/// Of a run with another input in some channels: the first sentence, and a part of the program's lines.
+#[test]
+fn a_cause_is_said_with_its_place_and_as_a_program() {
+    let planting = Planting::new(Method::Zoh, problem(Weights::Real));
+    let len = planting.problem.shape.seqlen;
+    let row = |item: usize, channel: usize| (item * 4 + channel) * len..(item * 4 + channel + 1) * len;
+    let without_bias = with_inputs(&planting, |other| other.delta_bias = None);
+    let late = with_inputs(&planting, |other| {
+        other.u = other.u.chunks(len).flat_map(|row| [&[0.0], &row[..len - 1]].concat()).collect();
+        other.d = None;
+    });
+    let mut in_part = planting.want.clone();
+    for channel in [1, 3] {
+        let (of, from) = (row(1, channel), (4 + channel) * 3);
+        in_part[TensorName::Out].values[of.clone()]
+            .copy_from_slice(&without_bias[TensorName::Out].values[of]);
+        let of = from..from + 3;
+        let states = &without_bias[TensorName::LastState].values[of.clone()];
+        in_part[TensorName::LastState].values[of].copy_from_slice(states);
+    }
+    let of_everything = "delta_bias is missing (specified Δ_l = softplus(delta_l + delta_bias); computed Δ_l = softplus(delta_l))";
+    assert_eq!(said(&planting, &without_bias)[0], of_everything);
+    assert_eq!(said(&planting, &in_part)[0], format!("in item 1, odd channels alone: {of_everything}"));
+    let work = Work::default();
+    let found = by_two_edits(&planting.case(&late, &work), &[TensorName::Out]);
+    let late = &found[TensorName::Out][0].what;
+    assert!(late.contains("u_{l−1} stands in the place of u_l") && late.contains("D is missing"), "{late}");
+}
+
+/// Noise of both signs, NaN from some position on, and another run's outputs are no edit's.
+#[test]
+fn of_what_no_edit_computes_nothing_is_said() {
+    let planting = Planting::new(Method::Zoh, problem(Weights::Real));
+    let mut random = generator("no edit");
+    let mut noise = planting.want.clone();
+    noise[TensorName::Out].values.iter_mut().for_each(|value| *value += random.random_range(-1e-3..1e-3));
+    let mut lost = planting.want.clone();
+    lost[TensorName::Out]
+        .values
+        .iter_mut()
+        .enumerate()
+        .filter(|(i, _)| i % 40 >= 30)
+        .for_each(|(_, value)| *value = f64::NAN);
+    let mut other = planting.want.clone();
+    let values = other[TensorName::Out].values.clone();
+    other[TensorName::Out]
+        .values
+        .iter_mut()
+        .zip(values.iter().rev())
+        .for_each(|(value, other)| *value = 0.37 * other + 0.1);
+    for got in [noise, lost, other] {
+        assert_eq!(said(&planting, &got), Vec::<String>::new());
+    }
+}
+
+/// A number that somebody may have typed is said as it was typed.
+#[test]
+fn a_number_is_found_in_the_data() {
+    let planting = Planting::new(Method::Foh, problem(Weights::Complex));
+    let scaled = with_inputs(&planting, |other| other.c.iter_mut().for_each(|c| *c *= 1.37));
+    let found = &said(&planting, &scaled)[0];
+    assert!(found.contains("1.37"), "{found}");
+}
