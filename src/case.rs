@@ -121,7 +121,7 @@ pub fn certified_gradients(
     let methods: Vec<Method> = pass.form.method().into_iter().collect();
     match truth::gradient::solve(pass.problem, pass.given, &methods).map(|mut truths| truths.pop()) {
         Ok(Some(truth)) => {
-            let tensors = gradient::by_truth(pass.problem.outline(), got, &truth.tensors, &bounds);
+            let tensors = gradient::by_truth(pass, got, &truth.tensors, &bounds);
             (tensors, Some((truth.tensors, bounds)))
         }
         without => {
@@ -160,15 +160,14 @@ fn by_bounds(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
         let want = bounds.map(|name, bounds| got[name].with(bounds.value.clone()));
         (want, GradientBudget { tensors: bounds, walked: quick.walked })
     });
-    let outline = pass.problem.outline();
-    let mut judged = JudgedGradients { tensors: gradient::by_quick(outline, &quick, got), known };
+    let mut judged = JudgedGradients { tensors: gradient::by_quick(pass, &quick, got), known };
     let shape = pass.problem.shape;
     let is_small = shape.sequence_len().saturating_mul(shape.dstate) <= CERTIFIED;
     let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return judged };
     match truth::gradient::solve(pass.problem, pass.given, &[method]) {
         Ok(truths) => {
             let bounds = budget::gradient::bounds(pass);
-            judged.tensors = gradient::by_truth(outline, got, &truths[0].tensors, &bounds);
+            judged.tensors = gradient::by_truth(pass, got, &truths[0].tensors, &bounds);
             // Of a recording that has some of the gradients, those.
             judged.known = keeps.then(|| (got.map(|name, _| truths[0].tensors[name].clone()), bounds));
         }

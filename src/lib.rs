@@ -42,6 +42,7 @@
 //! | what a gradient is | [`truth::gradient`] |
 //! | how Mamba-3's rule is judged | [`trapezoidal`], [`judge::trapezoidal`] |
 //! | which inputs are hard | [`problem::regime`] |
+//! | where a failure is | [`judge::location`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
 //! | what a failure of gradients can look like | [`judge::faults::gradient`] |
 //! | what a word means | [`guide::glossary`] |

@@ -28,9 +28,9 @@ use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
 pub use crate::judge::diagnose::Budget;
+use crate::judge::location;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
-use crate::judge::where_it_fails;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Layout, Overview, RecordError, Recorded, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
@@ -49,6 +49,9 @@ pub const BACKEND: &str = "recorded";
 /// Work whose truth takes a few seconds on two cores (some 3 µs a unit, measured): positions × states, three
 /// times over for what methods share and once more for each further one, four times over for complex weights.
 const WORK: usize = 1_600_000;
+
+/// Values of an output up to which all of it is looked at once more for where it fails.
+const LOCATED: usize = 1 << 22;
 
 /// Each form's truth.
 type Truths = BTreeMap<Form, Result<ScanTruth<Form>, TruthError>>;
@@ -356,11 +359,24 @@ fn check_outputs<R: Read + Seek + Send>(
             }
         }
         certified.sort_unstable();
-        for (survey, case) in surveys.iter().zip(&mut cases) {
+        for (at, (survey, case)) in surveys.iter().zip(&mut cases).enumerate() {
             let [known, others] = every::split(survey, &certified);
             scan::add_quick(case, recording, &known, &others)?;
-            for (name, tallies) in survey.iter() {
-                where_it_fails::add_channels(case, name, recording.outline(), tallies);
+            if case.verdict != Verdict::Fail {
+                continue;
+            }
+            if all * layout.shape.seqlen.max(layout.shape.dstate) <= LOCATED {
+                let RecordedRun { problem, outputs } = recording.read(&Vec::from_iter(0..all))?;
+                let fails = |row: usize| survey.values().any(|tallies| tallies[row].failed > 0);
+                let known = (case.method, &promise.contract);
+                for (name, wrong) in location::of_quick(known, &problem, &outputs[at].tensors, fails) {
+                    case.tensors[name].wrong = wrong;
+                }
+            } else {
+                for (name, tensor) in case.tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Fail) {
+                    let of_channels = |name| location::of_channels(recording.outline(), &survey[name]);
+                    tensor.wrong = name.output().map(of_channels).into_iter().collect();
+                }
             }
         }
     }

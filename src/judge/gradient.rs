@@ -3,12 +3,12 @@
 
 use super::budget::Bounds;
 use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
+use super::location::{self, Location};
 use super::quick::{LARGEST_Z, QuickTally};
 use super::scan::{UNBOUNDED, beyond};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst_recorded};
-use super::where_it_fails::Places;
-use crate::problem::stretch::{Inputs as _, Outline};
+use crate::problem::stretch::Inputs as _;
 use crate::results::{TensorResult, Verdict};
 use crate::tensor::{GradientName, Gradients, Named, Tensor};
 
@@ -17,7 +17,7 @@ use crate::tensor::{GradientName, Gradients, Named, Tensor};
 pub struct QuickGradients {
     pub tallies: Named<QuickTally, GradientName>,
     /// Where elements fail.
-    pub places: Named<Places, GradientName>,
+    pub locations: Named<Location, GradientName>,
     pub walked: Walked,
     /// What the elements are, and their bounds, where that was to be kept.
     pub bounds: Named<Bounds, GradientName>,
@@ -34,8 +34,8 @@ impl QuickGradients {
 pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() + Sync)) -> QuickGradients {
     let mut kept: Named<Bounds, GradientName> = Named::default();
     let mut tallies: Named<QuickTally, GradientName> = got.map(|_, _| QuickTally::default());
-    let outline = pass.problem.outline();
-    let mut places = got.map(|name, tensor| Places::of_gradient(outline, name, tensor));
+    let mut locations =
+        got.map(|name, tensor| Location::of_tensor(pass.problem, name, &tensor.shape, tensor));
     let walked = walk(pass, advance, &mut |name, first, bounds| {
         let (Some(tensor), Some(tally)) = (got.get(name), tallies.get_mut(name)) else { return };
         let format = Format::for_input(tensor.element);
@@ -44,7 +44,7 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             let got = f64::from(tensor.values[place]);
             let element = Element { got, want, bound: bounds.bound[at], store: bounds.store[at] };
             tally.add((0, place), [element; 2], bounds.worst_case[at], format);
-            places[name].add(element, format, || outline.recorded_index(name, tensor.index(place)));
+            locations[name].add(place, element, format);
         }
         match kept.get_mut(name) {
             _ if !keeps => {}
@@ -57,15 +57,16 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
         }
     }
-    QuickGradients { tallies, places, walked, bounds: kept }
+    QuickGradients { tallies, locations, walked, bounds: kept }
 }
 
 /// What that comes to, tensor by tensor. What it leaves open is not measured.
 pub fn by_quick(
-    outline: Outline,
+    pass: Pass,
     quick: &QuickGradients,
     got: &Gradients<f32>,
 ) -> Named<TensorResult, GradientName> {
+    let outline = pass.problem.outline();
     let of = |(name, tally, tensor): (GradientName, &QuickTally, &Tensor<f32>)| {
         let format = Format::for_input(tensor.element);
         let (verdict, reason) = match tally {
@@ -99,7 +100,13 @@ pub fn by_quick(
             worst: shown,
             max_ulp: tally.max_ulp,
             rel_l2: tally.rel_l2(),
-            wrong: if verdict == Verdict::Fail { quick.places[name].wrong() } else { Vec::new() },
+            wrong: if verdict == Verdict::Fail {
+                let known = (pass.problem, pass.given, got);
+                let index = |place| outline.recorded_index(name, tensor.index(place));
+                quick.locations[name].wrong(index, || location::of_gradient(name, known, None))
+            } else {
+                Vec::new()
+            },
             diagnosis: Vec::new(),
         };
         (name, result)
@@ -107,23 +114,37 @@ pub fn by_quick(
     quick.tallies.zip(got).map(of).collect()
 }
 
+/// Whether every element is within its bound, as far as it has one.
+pub fn within(got: &Gradients<f32>, want: &Gradients<f64>, budget: &GradientBudget) -> bool {
+    got.zip(want).all(|(name, got, want)| {
+        let (format, bounds, mut tally) =
+            (Format::for_input(want.element), &budget.tensors[name], Tally::default());
+        for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
+            let (bound, store) = (bounds.bound[i / want.width], bounds.store[i / want.width]);
+            tally.add(Element { got: f64::from(got), want: exact, bound, store }, format);
+        }
+        !tally.fails()
+    })
+}
+
 /// Every element against its certified truth.
 pub fn by_truth(
-    outline: Outline,
+    pass: Pass,
     got: &Gradients<f32>,
     want: &Gradients<f64>,
     budget: &GradientBudget,
 ) -> Named<TensorResult, GradientName> {
-    let of = |(name, got, want): (GradientName, &Tensor<f32>, &Tensor<f64>)| {
+    let outline = pass.problem.outline();
+    let of = |(name, tensor, want): (GradientName, &Tensor<f32>, &Tensor<f64>)| {
         let (format, bounds) = (Format::for_input(want.element), &budget.tensors[name]);
         let (mut tally, mut worst_case) = (Tally::default(), 0.0f64);
-        let mut places = Places::of_gradient(outline, name, want);
-        for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
+        let mut location = Location::of_tensor(pass.problem, name, &want.shape, want);
+        for (i, (&got, &exact)) in tensor.values.iter().zip(&want.values).enumerate() {
             let at = i / want.width;
             let (bound, store) = (bounds.bound[at], bounds.store[at]);
             let element = Element { got: f64::from(got), want: exact, bound, store };
             tally.add(element, format);
-            places.add(element, format, || outline.recorded_index(name, want.index(i)));
+            location.add(i, element, format);
             let farthest = Element { bound: bounds.worst_case[at], ..element };
             worst_case = worst_case.max(farthest.distance(format).ratio);
         }
@@ -146,7 +167,13 @@ pub fn by_truth(
             }),
             max_ulp: tally.max_ulp,
             rel_l2: tally.rel_l2(),
-            wrong: if verdict == Verdict::Fail { places.wrong() } else { Vec::new() },
+            wrong: if verdict == Verdict::Fail {
+                let known = (pass.problem, pass.given, got);
+                let index = |place| outline.recorded_index(name, want.index(place));
+                location.wrong(index, || location::of_gradient(name, known, Some((want, bounds))))
+            } else {
+                Vec::new()
+            },
             diagnosis: Vec::new(),
         };
         (name, result)

@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 
 use super::budget::{self, Bounds, Budget};
 use super::lean::Lean;
+use super::location;
 use super::quick::QuickTally;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, Tally, worst_recorded};
-use super::where_it_fails;
 use crate::formula::Form;
 use crate::problem::conventions::Direction;
 use crate::problem::stretch::{Inputs, Outline};
@@ -36,7 +36,7 @@ pub fn judge(
                 (tally(judged, want, bounds), strays(problem.outline(), name, &got[name]));
             let mut result = result(form, problem, name, (judged, tallied), strays);
             if result.verdict == Verdict::Fail {
-                result.wrong = where_it_fails::of_output(problem, name, (judged, want), bounds);
+                result.wrong = location::of_output(problem, name, (judged, want), bounds);
             }
             (name, result)
         })

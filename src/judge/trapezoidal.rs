@@ -16,10 +16,10 @@
 use std::f64::consts::PI;
 
 use super::budget::LAMBDA;
+use super::location::{Location, Sources};
 use super::scan::{UNBOUNDED, beyond};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
-use super::where_it_fails::Places;
 use crate::problem::trapezoidal::{Sizes, Values, noun};
 use crate::promise::allowance::{
     EXPONENTIAL, GATE_UNDERFLOW, HALF_SUBNORMAL, LIBRARY_TANH, LIBRARY_TURN, SIGMOID, SOFTPLUS, U,
@@ -162,7 +162,7 @@ pub fn judge(
     };
     let nouns = axes.chars().map(|letter| (noun(letter, sizes), sizes.of(letter)));
     let (mut tally, mut judged) = (Tally::default(), Vec::new());
-    let mut places = Places::of_axes(nouns.clone());
+    let mut location = Location::new(name, nouns.clone().collect(), (got.values.len(), 1));
     for (at, (&got, wanted)) in got.values.iter().zip(wanted).enumerate() {
         let Some((want, bound)) = *wanted else { continue };
         let got = f64::from(got);
@@ -173,7 +173,7 @@ pub fn judge(
         let element = Element { got, want, bound: bound + store, store };
         judged.push(at);
         tally.add(element, format);
-        places.add(element, format, || index(at));
+        location.add(at, element, format);
     }
     let (verdict, reason) = match () {
         () if tally.fails() => (Verdict::Fail, String::new()),
@@ -198,7 +198,14 @@ pub fn judge(
         worst: tally.worst.map(shown),
         max_ulp: tally.max_ulp,
         rel_l2: tally.rel_l2(),
-        wrong: if verdict == Verdict::Fail { places.wrong() } else { Vec::new() },
+        wrong: if verdict == Verdict::Fail {
+            location.wrong(index, || Sources {
+                got: got.values.iter().map(|&value| f64::from(value)).collect(),
+                ..Sources::default()
+            })
+        } else {
+            Vec::new()
+        },
         diagnosis: Vec::new(),
     }
 }

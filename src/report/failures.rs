@@ -101,14 +101,9 @@ pub fn tensors(case: &CaseResult) -> Option<String> {
     Some(case.tensors.iter().map(said).collect::<Vec<_>>().join("; "))
 }
 
-/// Lines on where tensors fail that have no diagnosis.
-const PLACES: usize = 2;
-
+/// Lines on where each tensor fails.
 fn places(case: &CaseResult) -> Vec<String> {
-    let unnamed = case.tensors.iter().filter(|(_, tensor)| tensor.diagnosis.is_empty());
-    let lines = unnamed
-        .flat_map(|(name, tensor)| tensor.wrong.iter().map(move |wrong| text::wrong(name.name(), wrong)));
-    lines.take(PLACES).collect()
+    case.tensors.iter().flat_map(|(name, tensor)| text::located(name.name(), &tensor.wrong)).collect()
 }
 
 impl<'a> Failure<'a> {
@@ -247,7 +242,7 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// Which of its tensors fail, where not all do alike; where those do that have no diagnosis; which bounds it is beyond; truncation
+    /// Which of its tensors fail, where not all do alike; where those do; which bounds it is beyond; truncation
     /// and rounding apart.
     pub fn notes(&self) -> Vec<String> {
         let (of_seeds, notes) = match self {

@@ -13,7 +13,7 @@ pub fn unexplained(results: &Results) -> String {
     match searches.find(|search| !matches!(search, Search::As(_))) {
         _ if results.undiagnosed => "why was not looked for (--diagnosis off)".to_owned(),
         Some(search) => ended(search),
-        None => "no fault model explains it".to_owned(),
+        None => "no cause found: no fault model explains it".to_owned(),
     }
 }
 
@@ -31,16 +31,45 @@ pub fn ended(search: &Search) -> String {
     }
 }
 
-/// `out: 512 of 1024 elements are NaN, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on`
-pub fn wrong(tensor: &str, wrong: &Wrong) -> String {
-    let count = match wrong.elements == wrong.judged {
-        true => format!("all {} elements", wrong.judged),
-        false => format!("{} of {} elements", wrong.elements, wrong.judged),
+/// Where a tensor fails, in two lines at most, the second on values that are no numbers or like others:
+/// `out: 512 of 1024 elements fail, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on (81 % of these)`
+/// `out: 3 of them are NaN, the first at [1, 1, 40]: item 1, channel 1, positions 40 to 42; the others are -1 × the right values`
+pub fn located(tensor: &str, wrong: &[Wrong]) -> Vec<String> {
+    let Some((all, special)) = wrong.split_first() else { return Vec::new() };
+    let count = match all.elements == all.judged {
+        true => format!("all {} elements", all.judged),
+        false => format!("{} of {} elements", all.elements, all.judged),
     };
-    let fail = if wrong.values.is_empty() { "fail".to_owned() } else { format!("are {}", wrong.values) };
+    let are = |wrong: &Wrong| if wrong.elements == 1 { "is" } else { "are" };
+    let fail = match (all.values.as_str(), all.elements) {
+        ("", 1) => "fails".to_owned(),
+        ("", _) => "fail".to_owned(),
+        (values, _) => format!("{} {values}", are(all)),
+    };
+    let mut more: Vec<String> = special
+        .iter()
+        .map(|one| format!("{} of them {} {}{}", one.elements, are(one), one.values, places(one)))
+        .collect();
+    if !all.like.is_empty() {
+        more.push(format!("{} are {}", if special.is_empty() { "they" } else { "the others" }, all.like));
+    }
+    let more = (!more.is_empty()).then(|| format!("{tensor}: {}", more.join("; ")));
+    std::iter::once(format!("{tensor}: {count} {fail}{}", places(all))).chain(more).collect()
+}
+
+/// `, the first at [1, 1, 16]: item 1, positions from 16 on (81 % of these)`
+fn places(wrong: &Wrong) -> String {
     let first = if wrong.first.is_empty() { "" } else { &format!(", the first at {:?}", wrong.first) };
+    let right = wrong.covers.saturating_sub(wrong.elements);
+    let share = match (100.0 * wrong.elements as f64 / wrong.covers as f64) as usize {
+        // The count says it.
+        _ if right == 0 || wrong.places.is_empty() || wrong.covers == wrong.judged => String::new(),
+        _ if right < 4 => format!(" (all but {right} of these)"),
+        0 => " (less than 1 % of these)".to_owned(),
+        percent => format!(" ({percent} % of these)"),
+    };
     let places = if wrong.places.is_empty() { "" } else { &format!(": {}", wrong.places.join(", ")) };
-    format!("{tensor}: {count} {fail}{first}{places}")
+    format!("{first}{places}{share}")
 }
 
 /// A fault model as reports name it.

@@ -221,6 +221,15 @@ pub struct Wrong {
     pub judged: usize,
     pub first: Vec<usize>,
     pub places: Vec<String>,
+    /// Judged elements at those places; 0 where that is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub covers: usize,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub like: String,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A tensor as a text has it: of one that passes only its share, since a run has thirty thousand of them, and tables have the rest.

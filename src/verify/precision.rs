@@ -13,7 +13,6 @@ use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::plan::Spec;
-use crate::problem::stretch::Inputs as _;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem};
 use crate::promise::Contract;
 use crate::promise::allowance::HALF_SUBNORMAL;
@@ -195,11 +194,10 @@ pub fn gradient_sensitivity(
 ) -> GradientSensitivity {
     let Pass { problem, given, contract, .. } = pass;
     let fails = |got: &Gradients<f32>| {
-        let tensors = gradient::by_truth(problem.outline(), got, want, budget);
-        let is_beyond = tensors.values().any(|tensor| tensor.verdict == Verdict::Fail);
         let gate =
             |reference| relative::gradients(problem, got, reference, want, budget, contract.z_roundings);
-        is_beyond || reference.and_then(gate).is_some_and(|relative| !relative.passes())
+        !gradient::within(got, want, budget)
+            || reference.and_then(gate).is_some_and(|relative| !relative.passes())
     };
     let with = |change: fn(&mut Variant)| {
         let mut variant = Variant::specified(method.into());

@@ -1,4 +1,4 @@
-//! Promise: causes are looked for within a budget, which changes no name; and a failure says where it is.
+//! Promise: causes are looked for within a budget, which changes no name.
 
 use std::io::Cursor;
 
@@ -7,9 +7,8 @@ use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
 use holdfast::problem::Problem;
 use holdfast::problem::recorded::Recording;
-use holdfast::report::text;
 use holdfast::results::{CaseResult, Search, Verdict};
-use holdfast::tensor::{ComputedName, GradientName, TensorName};
+use holdfast::tensor::{ComputedName, GradientName};
 use rstest::rstest;
 
 use crate::backward::{self, plain, rounded};
@@ -19,14 +18,14 @@ use crate::written::{ComplexAs, File};
 
 type Change = fn(&mut Problem);
 
-fn problem() -> Problem {
+pub fn problem() -> Problem {
     let layout = Layout { gate: true, extras: true, ..Layout::plain(2, 8, 3, 32) };
     let mut problem = layout.random(&mut generator("a budget"));
     problem.judged_channels = problem.channels().collect();
     problem
 }
 
-fn outputs(problem: &Problem) -> [Vec<f32>; 2] {
+pub fn outputs(problem: &Problem) -> [Vec<f32>; 2] {
     truth(problem, Method::Zoh.into()).map(|values| values.into_iter().map(|value| value as f32).collect())
 }
 
@@ -43,7 +42,7 @@ fn recorded(all: &[(&str, Change)]) -> Recording<Cursor<Vec<u8>>> {
     file.recording()
 }
 
-fn checked(recording: &Recording<Cursor<Vec<u8>>>, diagnosis: Budget) -> Vec<CaseResult> {
+pub fn checked(recording: &Recording<Cursor<Vec<u8>>>, diagnosis: Budget) -> Vec<CaseResult> {
     let options = Options { diagnosis, ..Options::EVERYTHING };
     check::check("run", "run", recording, &options, &|| ()).expect("a run").cases
 }
@@ -135,55 +134,6 @@ impl Searches for Vec<CaseResult> {
     fn map_search(&self) -> Vec<Option<Search>> {
         self.iter().map(|case| case.search.clone()).collect()
     }
-}
-
-/// An output that is spoilt at some (item, channel, position), and what is said of that.
-#[rstest]
-#[case(f32::NAN, |at: [usize; 3]| at[0] == 1 && at[1] % 2 == 1 && at[2] >= 16,
-    &["out: 64 of 512 elements are NaN, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on"])]
-#[case(1e6, |_: [usize; 3]| true, &["out: all 512 elements fail, the first at [0, 0, 0]: all items, all channels, all positions"])]
-#[case(0.0, |at: [usize; 3]| at[2] < 5,
-    &["out: 80 of 512 elements are 0, the first at [0, 0, 0]: all items, all channels, positions up to 4"])]
-#[case(f32::INFINITY, |at: [usize; 3]| at[1] != 3 && (8..12).contains(&at[2]),
-    &["out: 56 of 512 elements are infinite, the first at [0, 0, 8]: all items, all channels but 3, positions 8 to 11"])]
-#[case(1e6, |at: [usize; 3]| at[0] == 0 && [1, 4, 6].contains(&at[1]) && at[2] % 8 == 5,
-    &["out: 12 of 512 elements fail, the first at [0, 1, 5]: item 0, channels 1, 4 and 6, each position 5 + 8k"])]
-#[case(1e6, |at: [usize; 3]| [0, 1, 3, 7, 12].contains(&at[2]) && at[1].is_multiple_of(2),
-    &["out: 40 of 512 elements fail, the first at [0, 0, 0]: all items, even channels, 5 of 32 positions"])]
-fn a_failure_says_where_it_is(
-    #[case] value: f32,
-    #[case] is_spoilt: fn([usize; 3]) -> bool,
-    #[case] says: &[&str],
-) {
-    let said = where_it_fails(|at, right| if is_spoilt(at) { value } else { right });
-    assert_eq!(said, says);
-}
-
-fn where_it_fails(spoil: impl Fn([usize; 3], f32) -> f32) -> Vec<String> {
-    let problem = problem();
-    let [mut out, last] = outputs(&problem);
-    for (i, value) in out.iter_mut().enumerate() {
-        *value = spoil([i / 256, i / 32 % 8, i % 32], *value);
-    }
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &out, Some(&last), ComplexAs::Trailing);
-    let case = checked(&file.recording(), Budget::Off).remove(0);
-    assert!(case.tensors[TensorName::LastState].wrong.is_empty());
-    case.tensors[TensorName::Out].wrong.iter().map(|wrong| text::wrong("out", wrong)).collect()
-}
-
-/// Numbers that are wrong, and beside them some that are none.
-#[test]
-fn what_is_no_number_has_a_line_of_its_own() {
-    let said = where_it_fails(|[item, channel, at], right| match at {
-        20.. if channel == 2 => f32::NAN,
-        _ if item == 1 => right + 1e6,
-        _ => right,
-    });
-    let all =
-        "out: 268 of 512 elements fail, the first at [0, 2, 20]: all items, all channels, all positions";
-    let nan = "out: 24 of 512 elements are NaN, the first at [0, 2, 20]: all items, channel 2, positions from 20 on";
-    assert_eq!(said, [all, nan]);
 }
 
 #[rstest]

@@ -22,6 +22,7 @@ mod formulas;
 mod identified;
 mod layouts;
 mod lean;
+mod location;
 mod log_space;
 mod memory;
 mod native;

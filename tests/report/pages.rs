@@ -274,7 +274,7 @@ fn failures_of_every_kind_lead_to_their_table_and_back() {
         (
             format!("coefficients/{}/{}/{}", sweep.sweep, sweep.weights, sweep.method),
             "sweep-real-axis-real".to_owned(),
-            "No fault model explains it",
+            "No cause found: no fault model explains it",
         ),
         (case.id.clone(), format!("case-{}", case.id.replace('/', "-")), "Looks like <b>phi-taylor-4"),
     ];
