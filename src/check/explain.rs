@@ -13,7 +13,7 @@ use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Diagnosis, Search, Verdict, explained};
+use crate::results::{CaseResult, Diagnosis, Search, TensorResult, Verdict, explained};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 
@@ -178,8 +178,12 @@ fn output<R: Read + Seek + Send>(
     edited.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.retain(|found| !is_pair(found)));
     by_rows(problem, by_edits, Channels::WithPassing, &mut edited);
     by_rows(problem, identify, Channels::Widespread, case);
+    // What explains one tensor alone is no better than two changes that explain all.
+    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
+    let explains_all = edited.tensors.values().filter(|one| fails(one)).all(|one| !one.diagnosis.is_empty());
     for ((_, tensor), (_, by_edits)) in case.tensors.iter_mut().zip(edited.tensors) {
-        if tensor.diagnosis.iter().all(is_pair) && !by_edits.diagnosis.is_empty() {
+        let is_pair = explains_all && tensor.diagnosis.iter().all(is_pair);
+        if (tensor.diagnosis.is_empty() || is_pair) && !by_edits.diagnosis.is_empty() {
             tensor.diagnosis = by_edits.diagnosis;
         }
     }
