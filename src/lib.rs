@@ -44,6 +44,7 @@
 //! | which inputs are hard | [`problem::regime`] |
 //! | where a failure is | [`judge::location`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
+//! | what a kernel computes, as a program with edits | [`program`], [`judge::explain`] |
 //! | what a failure of gradients can look like | [`judge::faults::gradient`] |
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
@@ -57,6 +58,7 @@
 //! case, [`parts`] are the files of a run that is divided, [`cli`] is the command line around them.
 //! `src/python/`, a crate of its own, is the Python package.
 //! [`functions`] walks single functions over all of f32, which [`scalar_function`] names.
+//! [`program`] is a run's specification as a small graph that can be edited, in which the judge looks for what a wrong kernel computes.
 //! [`trapezoidal`] is Mamba-3's rule as a program over any numbers, with which truth and judge each do their part.
 //! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
 //! writes numbers exactly, `notation` powers and sums, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an

@@ -19,7 +19,11 @@ const ROOMS: &[(&str, &str)] = &[
     ("results", "formula method operation problem scalar_function tensor"),
     ("analysis", "formula method parallel problem results tensor truth"),
     ("parts", "leftovers results"),
-    ("judge", "formula hexfloat method notation parallel problem promise results sorted tensor trapezoidal"),
+    ("program", "formula notation problem"),
+    (
+        "judge",
+        "formula hexfloat method notation parallel problem program promise results sorted tensor trapezoidal",
+    ),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     (
