@@ -8,7 +8,7 @@ use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients, packed};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work, identify};
-use crate::judge::explain::{by_edits, by_two_edits};
+use crate::judge::explain::{by_edits, by_simple_edits, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
@@ -176,7 +176,9 @@ fn output<R: Read + Seek + Send>(
     // One edit says less than two models do, and stands where nothing that has a name of its own is identified.
     let mut edited = case.clone();
     edited.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.retain(|found| !is_pair(found)));
-    by_rows(problem, by_edits, Channels::WithPassing, &mut edited);
+    let has_pairs = case.tensors.values().any(|tensor| tensor.diagnosis.iter().any(is_pair));
+    let edits: Explains = if has_pairs { by_simple_edits } else { by_edits };
+    by_rows(problem, edits, Channels::WithPassing, &mut edited);
     by_rows(problem, identify, Channels::Widespread, case);
     // What explains one tensor alone is no better than two changes that explain all.
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;

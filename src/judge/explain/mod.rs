@@ -29,6 +29,8 @@ use crate::program::{Graph, Place, Program, Set, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
+/// The most bits of an edit that says less than two changes.
+const SIMPLE: f64 = 8.0;
 /// Bits within which hypotheses that explain a run are said beside each other.
 const BESIDE: f64 = 1.0;
 /// Hypotheses that are said.
@@ -61,6 +63,15 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
 /// One edit that explains the failing tensors of a case, or another form, best first; within [`MOST`] of work.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     of_each(case, failing, &|search| search.with_an_edit())
+}
+
+/// The same of what takes fewer words than two changes do.
+pub fn by_simple_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    of_each(case, failing, &|search| {
+        let mut found = search.with_an_edit();
+        found.retain(|one| one.cost() <= SIMPLE);
+        found
+    })
 }
 
 /// Two edits, as long as there is time.
