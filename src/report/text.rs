@@ -57,8 +57,11 @@ pub fn located(tensor: &str, wrong: &[Wrong]) -> Vec<String> {
     std::iter::once(format!("{tensor}: {count} {fail}{}", places(all))).chain(more).collect()
 }
 
-/// `, the first at [1, 1, 16]: item 1, positions from 16 on (81 % of these)`
+/// `, the first at [1, 1, 16]: item 1, positions from 16 on (81 % of these)`; nothing where it is everywhere.
 fn places(wrong: &Wrong) -> String {
+    if wrong.elements == wrong.judged {
+        return String::new();
+    }
     let first = if wrong.first.is_empty() { "" } else { &format!(", the first at {:?}", wrong.first) };
     let right = wrong.covers.saturating_sub(wrong.elements);
     let share = match (100.0 * wrong.elements as f64 / wrong.covers as f64) as usize {
