@@ -173,7 +173,8 @@ fn output<R: Read + Seek + Send>(
     by_rows(problem, diagnosis::by_models, Channels::Worst, case);
     by_rows(problem, slight::explain, Channels::Worst, case);
     meant(problem, Turn::First, case)?;
-    // One edit says less than two models do, and stands where nothing that has a name of its own is identified.
+    // One edit says less than two models do, and comes before them; alone it stands where nothing that has a name of its own is
+    // identified.
     let mut edited = case.clone();
     edited.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.retain(|found| !is_pair(found)));
     let has_pairs = case.tensors.values().any(|tensor| tensor.diagnosis.iter().any(is_pair));
@@ -185,8 +186,8 @@ fn output<R: Read + Seek + Send>(
     let explains_all = edited.tensors.values().filter(|one| fails(one)).all(|one| !one.diagnosis.is_empty());
     for ((_, tensor), (_, by_edits)) in case.tensors.iter_mut().zip(edited.tensors) {
         let is_pair = explains_all && tensor.diagnosis.iter().all(is_pair);
-        if (tensor.diagnosis.is_empty() || is_pair) && !by_edits.diagnosis.is_empty() {
-            tensor.diagnosis = by_edits.diagnosis;
+        if tensor.diagnosis.is_empty() || is_pair {
+            tensor.diagnosis.splice(0..0, by_edits.diagnosis);
         }
     }
     case.diagnosis = explained::headline(case);

@@ -123,8 +123,9 @@ impl<'a> Looks<'a> {
     }
 
     /// Places at which alone something may be wrong.
-    pub fn places(&self, problem: &Problem) -> Vec<Place> {
-        super::places(self.first.unwrap_or(0), problem.shape)
+    pub fn places(&self, case: &Case) -> Vec<Place> {
+        let positions = super::positions(self.first.unwrap_or(0), case.problem.shape.seqlen);
+        positions.into_iter().chain(super::states(case)).collect()
     }
 
     /// How much of the error a program leaves: squares of what is left in units of the specified bounds, each up to a limit.

@@ -22,10 +22,10 @@ use super::diagnose::fit::{Fit, channels_by_error, fit};
 use super::diagnose::{Case, NEARLY};
 use super::faults::scan::Channel;
 use crate::formula::Form;
-use crate::problem::{Operand, Problem, Shape};
+use crate::problem::{Operand, Problem};
 use crate::program::edit::{self, Edit, Patch};
 use crate::program::writing::Writing;
-use crate::program::{Graph, Place, Program, Set, Symbol};
+use crate::program::{Axis, Graph, Place, Program, Set, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
@@ -176,13 +176,17 @@ impl<'a> Search<'a> {
         self.case.work.is_over() || self.case.work.done() >= self.most
     }
 
-    /// One edit, in all channels or in those that fail.
+    /// One edit, in all channels or in those that fail. Where others pass, what holds everywhere is an edit that changes nothing in
+    /// these, as that of an input that they have not.
     fn with_an_edit(&mut self) -> Vec<Found> {
         self.most = self.case.work.done() + MOST;
-        let found = self.alone();
-        let part = if found.is_empty() { part::failing(self.case, &self.tensors) } else { None };
-        let Some(part) = part else { return found };
+        let Some(part) = part::failing(self.case, &self.tensors) else { return self.alone() };
+        let found = self.with_one(false);
+        if !found.is_empty() {
+            return found;
+        }
         // Channels that pass compute what is specified.
+        self.most = self.case.work.done() + MOST;
         self.order.retain(|row| part.rows.contains(row));
         self.part = Some(part.described);
         self.alone()
@@ -212,16 +216,21 @@ impl<'a> Search<'a> {
         if found.is_empty() {
             found = self.with_numbers(&numbers);
         }
-        let places = if has_places { self.looks.places(self.case.problem) } else { Vec::new() };
+        let places = if has_places { self.looks.places(self.case) } else { Vec::new() };
         for at in places {
             if !found.is_empty() || self.is_over() {
                 break;
             }
-            let at = Some(at);
-            found = self.tried(plain.iter().map(|edit| Edit { at, ..*edit }).collect());
+            // Some states of what all states have alike are no place.
+            let is_there =
+                |edit: &&Edit| at.axis != Axis::State || self.graph.extent(edit.target(&self.graph)).state;
+            let placed = |edit: &Edit| Edit { at: Some(at), ..*edit };
+            let edits = plain.iter().filter(is_there).map(placed).collect();
+            let factors = numbers.iter().filter(|edit| matches!(edit.patch, Patch::Scaled(_)));
+            let factors: Vec<Edit> = factors.filter(is_there).map(placed).collect();
+            found = self.tried(edits);
             if found.is_empty() {
-                let factors = numbers.iter().filter(|edit| matches!(edit.patch, Patch::Scaled(_)));
-                found = self.with_numbers(&factors.map(|edit| Edit { at, ..*edit }).collect::<Vec<_>>());
+                found = self.with_numbers(&factors);
             }
         }
         found
@@ -435,22 +444,38 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Places at which an edit may hold alone, of a run that is right before `first`.
-fn places(first: usize, shape: Shape) -> Vec<Place> {
+/// Positions at which an edit may hold alone, of a run that is right before `first`.
+fn positions(first: usize, seqlen: usize) -> Vec<Place> {
     let mut sets = Vec::new();
     if let Some(from) = u32::try_from(first).ok().filter(|from| *from > 0) {
         sets.extend([Set::Only(from), Set::From(from), Set::Multiples(from)]);
         sets.extend([2, 3, 4].map(|by| from / by).into_iter().filter(|of| *of > 1).map(Set::Multiples));
         sets.push(Set::BeforeMultiples(from + 1));
-        sets.retain(|set| !matches!(set, Set::Multiples(of) if (*of as usize) >= shape.seqlen || *of < 2));
+        sets.retain(|set| !matches!(set, Set::Multiples(of) if (*of as usize) >= seqlen || *of < 2));
     } else {
         sets.push(Set::Only(0));
     }
-    let mut places: Vec<Place> = sets.into_iter().map(Place::positions).collect();
-    let states = 1..u32::try_from(shape.dstate).unwrap_or(u32::MAX).min(STATES);
-    places.extend(states.clone().map(|n| Place::states(Set::From(n))));
-    if shape.dstate > 1 {
-        places.extend((0..=states.end - 1).map(|n| Place::states(Set::Only(n))));
+    sets.into_iter().map(Place::positions).collect()
+}
+
+/// States in which an edit may hold alone: those whose last states are wrong, or any where these are right or not there.
+fn states(case: &Case) -> Vec<Place> {
+    let dstate = case.problem.shape.dstate;
+    let mut wrong = vec![false; dstate];
+    if let (Some(got), Some(want)) =
+        (case.got.get(TensorName::LastState), case.want.get(TensorName::LastState))
+    {
+        let bounds = &case.budget.tensors[TensorName::LastState].bound;
+        for (i, (got, exact)) in got.values.iter().zip(&want.values).enumerate() {
+            let at = i / want.width;
+            wrong[at % dstate] |= !((got - exact).abs() <= bounds[at]);
+        }
     }
-    places
+    let sets = || {
+        let all = 0..u32::try_from(dstate).unwrap_or(u32::MAX).min(STATES);
+        all.clone().skip(1).map(Set::From).chain(all.map(Set::Only))
+    };
+    let is_right = !wrong.contains(&true);
+    let is_it = |set: &Set| is_right || (0..dstate).all(|n| set.contains(n) == wrong[n]);
+    if dstate < 2 { Vec::new() } else { sets().filter(is_it).map(Place::states).collect() }
 }
