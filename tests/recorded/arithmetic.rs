@@ -434,10 +434,8 @@ fn a_scan_that_is_stated_twice_or_unheard_of_is_an_error() {
         let problem = far_sums();
         let mut file = File::of(&problem, ComplexAs::Trailing);
         file.add_output(&problem, "zoh", &vec![0.0; problem.u.len()], None, ComplexAs::Trailing);
-        file.metadata.insert("scan".to_owned(), scan.to_owned());
-        file.metadata.insert("arithmetic".to_owned(), arithmetic.to_owned());
-        let error = file.try_recording().expect_err("no scan").to_string();
-        assert!(error.contains("log-space-64 where sums begin anew"), "{error}");
+        let file = file.stating(&[("scan", scan), ("arithmetic", arithmetic)]);
+        file.is_refused("log-space-64 where sums begin anew");
     }
 }
 

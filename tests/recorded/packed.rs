@@ -3,23 +3,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use holdfast::check::{Options, check};
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::kernel::{Backend as _, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::stretch::Inputs as _;
 use holdfast::problem::{InputType, Operand, OutputGradients, Packed, Problem, Shape, Weights};
 use holdfast::promise::Promise;
-use holdfast::results::{CaseResult, Verdict};
+use holdfast::results::Verdict;
 use holdfast::tensor::GradientName::{self, InitialState};
 use holdfast::tensor::{Gradients, TensorName};
-use holdfast::truth;
+use holdfast::truth::{self, scan::ScanTruth};
 use rand::RngExt as _;
 use safetensors::Dtype;
 
 use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File, Tensor, dtype, tensor};
+use crate::written::{ComplexAs, File, Tensor, dtype, failing, tensor};
 
 /// One item of three sequences, or two items of which one has padding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,16 +76,6 @@ pub fn drawn(by: By, weights: Weights, operand: Operand, input: InputType) -> (P
     let mut dout = values(problem.u.len(), input);
     let dlast_state = Some(values(states, InputType::F32));
     problem.judged_channels = problem.channels().collect();
-    let rows = |problem: &mut Problem, clear: &dyn Fn(&mut [f32], usize, usize)| {
-        let Problem { u, delta, z, .. } = problem;
-        let channels = [Some(u), Some(delta), z.as_mut()];
-        channels.into_iter().flatten().for_each(|values| clear(values, shape.dim, 1));
-        if operand == Operand::Variable {
-            let rows = shape.groups * shape.dstate;
-            clear(&mut problem.b, rows, weights.width());
-            clear(&mut problem.c, rows, weights.width());
-        }
-    };
     let clear = |values: &mut [f32], rows: usize, width: usize| {
         for (i, value) in values.iter_mut().enumerate() {
             if !by.has(i / (rows * shape.seqlen * width), i / width % shape.seqlen) {
@@ -95,7 +83,11 @@ pub fn drawn(by: By, weights: Weights, operand: Operand, input: InputType) -> (P
             }
         }
     };
-    rows(&mut problem, &clear);
+    let Problem { u, delta, z, b, c, .. } = &mut problem;
+    [Some(u), Some(delta), z.as_mut()].into_iter().flatten().for_each(|values| clear(values, shape.dim, 1));
+    if operand == Operand::Variable {
+        [b, c].into_iter().for_each(|values| clear(values, shape.groups * shape.dstate, weights.width()));
+    }
     clear(&mut dout, shape.dim, 1);
     problem.packed = Some(Arc::new(by.packed()));
     (problem, OutputGradients { dout, dlast_state })
@@ -216,9 +208,10 @@ pub fn add(by: By, file: &mut File, problem: &Problem, method: Method, out: &[f6
     file.set(&format!("last_state.{method}"), states(by, problem, &last));
 }
 
-pub fn judged(file: &File) -> Vec<CaseResult> {
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
+/// A truth as what a scan returned.
+pub fn add_truth(by: By, file: &mut File, problem: &Problem, truth: &ScanTruth) {
+    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
+    add(by, file, problem, truth.method, out, last);
 }
 
 fn kinds() -> impl Iterator<Item = (By, Weights, Operand)> {
@@ -270,12 +263,11 @@ fn sequences_are_scanned_apart() {
             let on: Vec<f64> = on[TensorName::Out].values.iter().map(|&x| f64::from(x)).collect();
             add(by, &mut bad, &problem, truth.method, &on, &last);
         }
-        for case in judged(&good) {
+        for case in good.checked().cases {
             assert_eq!(case.verdict, Verdict::Pass, "{by:?} {weights} {operand} {}", case.id);
         }
-        for case in judged(&bad) {
-            let (_, out) = case.tensors.iter().next().expect("it has an output");
-            assert_eq!(out.verdict, Verdict::Fail, "{by:?} {weights} {operand} {}", case.id);
+        for case in bad.checked().cases {
+            assert!(failing(&case).contains(&"out"), "{by:?} {weights} {operand} {}", case.id);
         }
     }
 }
@@ -289,9 +281,7 @@ fn stretches_end_where_sequences_do() {
         let (contract, rows) =
             (Promise::recorded(Default::default()).contract, problem.judged_channels.len());
         for truth in truth::scan::solve(&problem, &[Method::Foh, Method::Poly]).expect("certified") {
-            let (out, last) =
-                (&truth.tensors[TensorName::Out].values, &truth.tensors[TensorName::LastState].values);
-            add(by, &mut file, &problem, truth.method, out, last);
+            add_truth(by, &mut file, &problem, &truth);
             let in_memory = truth
                 .tensors
                 .map(|name, tensor| problem.tensor(name, tensor.values.iter().map(|&x| x as f32).collect()));
@@ -311,11 +301,7 @@ fn stretches_end_where_sequences_do() {
                         .expect("it reads");
                     let held = quick::judge(promised, &problem, at, &in_memory);
                     for ((name, read), (_, held)) in read.iter().zip(held.iter()) {
-                        assert!(
-                            read.difference(held).is_none(),
-                            "{by:?} {name}: {:?}",
-                            read.difference(held)
-                        );
+                        assert_eq!(read.difference(held), None, "{by:?} {name}");
                         assert_eq!(read.passed, read.elements(), "{by:?} {weights} {name} {count}");
                     }
                 }
@@ -337,17 +323,11 @@ fn gradients_are_those_of_sequences() {
             truth::gradient::solve(&plain, &OutputGradients { dlast_state: None, ..given.clone() }, &methods);
         let on = on.expect("certified");
         for (truth, on) in truths.iter().zip(&on) {
-            let of_parts: Vec<Gradients<f64>> = by
-                .sequences()
-                .iter()
-                .map(|own| {
-                    let (part, given) = part((&problem, &given), own, by.states());
-                    truth::gradient::solve(&part, &given, &[truth.method])
-                        .expect("certified")
-                        .remove(0)
-                        .tensors
-                })
-                .collect();
+            let of_part = |own: &(usize, Range<usize>, [Option<usize>; 2])| {
+                let (part, given) = part((&problem, &given), own, by.states());
+                truth::gradient::solve(&part, &given, &[truth.method]).expect("certified").remove(0).tensors
+            };
+            let of_parts: Vec<Gradients<f64>> = by.sequences().iter().map(of_part).collect();
             for (name, want) in truth.tensors.iter() {
                 let parts: Vec<Vec<f64>> =
                     of_parts.iter().map(|of| of.get(name).map_or(vec![], |of| of.values.clone())).collect();
@@ -363,33 +343,25 @@ fn gradients_are_those_of_sequences() {
                 }
             }
             let recorded = |gradients: &Gradients<f64>| {
-                let mut file = file(by, &problem);
-                let shape = [problem.shape.batch, 4, 11];
-                file.set("dout", tensor(Dtype::F32, &shape, &given.dout));
+                let dout = tensor(Dtype::F32, &[problem.shape.batch, 4, 11], &given.dout);
+                let mut file = file(by, &problem).with("dout", dout);
                 file.set(
                     "dlast_state",
                     states(by, &problem, given.dlast_state.as_ref().expect("it sees them")),
                 );
-                for (name, tensor) in gradients.iter() {
-                    let values: Vec<f32> = tensor.values.iter().map(|&x| x as f32).collect();
-                    let input = file.tensors.iter().find(|(other, _)| other == name.input());
-                    let like = input.expect("it is there").1.clone();
+                for (name, gradient) in gradients.iter() {
+                    let values: Vec<f32> = gradient.values.iter().map(|&x| x as f32).collect();
                     let stored = match name {
                         InitialState => states(by, &problem, &values),
-                        _ => crate::written::tensor(Dtype::F32, &like.shape, &values),
+                        _ => tensor(Dtype::F32, &file.get(name.input()).shape, &values),
                     };
-                    file.set(
-                        &format!("{}.{}", holdfast::tensor::ComputedName::from(name).name(), truth.method),
-                        stored,
-                    );
+                    file.set(&format!("{name}.{}", truth.method), stored);
                 }
-                judged(&file).remove(0)
+                file.judged()
             };
             assert_eq!(recorded(&truth.tensors).verdict, Verdict::Pass, "{by:?} {weights} {operand}");
             let across = truth.tensors.map(|name, tensor| on.tensors.get(name).unwrap_or(tensor).clone());
-            let case = recorded(&across);
-            let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
-            let failing: Vec<&str> = failing.map(|(name, _)| name.name()).collect();
+            let failing = failing(&recorded(&across));
             for name in ["grad.u", "grad.delta", "grad.A", "grad.B"] {
                 assert!(failing.contains(&name), "{by:?} {weights} {operand} {name}: {failing:?}");
             }
