@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use holdfast::judge::budget::ChannelBudget;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, Order, Packed, Problem, Weights};
+use holdfast::problem::{Operand, Order, Packed, Problem, Weights};
 use holdfast::promise::Promise;
 use holdfast::results::Verdict;
 use holdfast::tensor::TensorName;
@@ -21,7 +21,7 @@ use crate::written::{ComplexAs, File, tensor};
 /// A packed run of one item whose channels may be heads of two.
 fn recorded() -> (Problem, File) {
     let by = By::Starts;
-    let (mut problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
+    let mut problem = drawn(by, Weights::Real, Operand::Variable);
     share(&mut problem);
     (problem.clone(), of_truth(by, &problem, Method::Zoh))
 }
@@ -62,7 +62,7 @@ fn states_of_sequences_have_heads() {
 #[test]
 fn padding_is_not_read() {
     let by = By::Indices;
-    let (problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
+    let problem = drawn(by, Weights::Real, Operand::Variable);
     let mut file = of_truth(by, &problem, Method::Foh);
     for (name, tensor) in &mut file.tensors {
         if ["u", "delta", "B", "out.foh"].contains(&&**name) {
@@ -101,7 +101,7 @@ fn what_fails_in_a_sequence_is_explained() {
 #[test]
 fn a_state_that_is_not_looked_at_has_no_cause() {
     let by = By::Indices;
-    let (problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
+    let problem = drawn(by, Weights::Real, Operand::Variable);
     let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
     let mut out = truth.tensors[TensorName::Out].values.clone();
     let last: Vec<f64> = truth.tensors[TensorName::LastState].values.iter().map(|x| 2.0 * x).collect();
@@ -196,7 +196,7 @@ fn what_is_no_packing_is_refused() {
     let both = plain.with("seq_idx", indices(&[7, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5], 1));
     assert_eq!(both.verdict(), Verdict::Pass);
     plain.stating(&[("direction", "reverse")]).is_refused("which needs sequences that are not packed");
-    let by_indices = drawn(By::Indices, Weights::Real, Operand::Constant, InputType::F32).0;
+    let by_indices = drawn(By::Indices, Weights::Real, Operand::Constant);
     let file = packed_file(By::Indices, &by_indices).with("out.zoh", zeros(Dtype::F32, &[2, 4, 11]));
     let ends: Vec<i64> = (0..22).map(|i| if i % 11 == 10 { -1 } else { 0 }).collect();
     let padded = file.with("seq_idx", indices(&ends, 2));
