@@ -467,6 +467,9 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "scan=log-space",
         "scan=log-space-64",
         "gate=bf16, softplus=naive, scan=log-space-256",
+        "ssd=bf16, scan=log-space-256",
+        "y=bf16, ssd=tf32, scan=log-space",
+        "state_type=bf16, state_read=unrounded",
     ] {
         assert_eq!(text.parse::<Stages>().expect("read").to_string(), text);
     }
@@ -487,6 +490,10 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "scan=linear",
         "scan=log-space-0",
         "scan=log-space, scan=log-space",
+        "ssd=int8",
+        "ssd=bf16, ssd=bf16",
+        "ssd=bf16, state_type=bf16",
+        "state_read=stored",
     ] {
         let error = text.parse::<Stages>().expect_err("no arithmetic").to_string();
         assert!(error.contains("delta, du, state, y, gate"), "{error}");

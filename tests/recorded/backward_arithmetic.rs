@@ -109,11 +109,3 @@ fn what_goes_one_way_is_no_kept_y() {
     assert!(case.reason.contains("these errors go one way"), "{}", case.reason);
     assert!(case.tensors[GradientName::Z].worst.as_ref().is_some_and(|worst| worst.ratio < 1.0));
 }
-
-/// The type of what tensor cores take is no type that anything is kept in.
-#[test]
-fn gradients_of_a_y_in_tf32_are_unmeasured() {
-    let (problem, given) = layer(InputType::F32);
-    let got = keeping(&problem, &given, |y| y);
-    assert_eq!(stated((&problem, &given), &got, "y=tf32").verdict, Verdict::Unmeasured);
-}

@@ -1,6 +1,6 @@
 //! Promise: a state that is stored in fewer bits after each step, as models decode, is judged as such where it is stated.
 
-use holdfast::problem::{InputType, Problem, Stages};
+use holdfast::problem::{InputType, Problem};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
 use rand::RngExt as _;
@@ -69,8 +69,6 @@ fn a_cache_is_judged_by_its_own_type() {
     let case = judged(&problem, &stored, &[of_type, reads_unrounded]);
     assert_eq!(case.verdict, Verdict::Fail);
     let text = "state_type=bf16, state_read=unrounded";
-    let stages: Stages = text.parse().expect("stages");
-    assert_eq!(stages.to_string(), text);
     assert_eq!(judged(&problem, &unrounded, &[("arithmetic", text)]).verdict, Verdict::Pass);
 }
 

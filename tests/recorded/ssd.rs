@@ -131,16 +131,8 @@ fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
 }
 
 #[test]
-fn a_statement_of_operands_is_read_and_written() {
-    for text in ["ssd=bf16, scan=log-space-256", "y=bf16, ssd=tf32, scan=log-space"] {
-        assert_eq!(text.parse::<Stages>().expect("stages").to_string(), text);
-    }
+fn chunks_are_stated_beside_operands_and_no_state_of_each_step() {
     assert_eq!("ssd=f16".parse::<Stages>().expect("stages").to_string(), "ssd=f16, scan=log-space");
-    assert_eq!("ssd=f32".parse::<Stages>().expect("stages"), Stages::NONE);
-    for wrong in ["ssd=int8", "ssd=bf16, ssd=bf16", "ssd=bf16, state_type=bf16"] {
-        assert!(wrong.parse::<Stages>().is_err(), "{wrong}");
-    }
-    // Chunks may be stated beside it, and no state of each step.
     let problem = drawn(InputType::F32);
     let recorded = |key, text| {
         recorded(&problem, &ssd(&problem, CHUNK, cut), &[("arithmetic", "ssd=tf32"), (key, text)])

@@ -3,7 +3,7 @@
 use holdfast::judge::trapezoidal::Bounded;
 use holdfast::problem::InputType;
 use holdfast::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
-use holdfast::results::{Search, Verdict};
+use holdfast::results::{Search, TensorResult, Verdict};
 use holdfast::tensor::{ComputedName, Named};
 use holdfast::trapezoidal::{Outputs, Writing, outputs};
 use holdfast::truth::trapezoidal::{self as truth, Certified};
@@ -147,6 +147,8 @@ fn a_scan_passes_and_slips_fail() {
     let right = with_outputs(&problem, Slip::None).judged();
     assert_eq!(right.verdict, Verdict::Pass, "{right:?}");
     assert_eq!(right.tensors.iter().count(), Output::ALL.len());
+    let share = |tensor: &TensorResult| tensor.worst.as_ref().expect("judged").share;
+    assert!(right.tensors.values().all(|tensor| share(tensor) < 0.5), "{right:?}");
     let fails = |slip: Slip| {
         let case = with_outputs(&problem, slip).judged();
         assert_eq!(case.search, Some(Search::NoModels));
@@ -212,7 +214,7 @@ fn gradients_are_those_of_the_outputs() {
         let gradients =
             gradients.iter().map(|(input, all)| (format!("grad.{input}.trapezoidal"), input.axes(), all));
         let case = file_of(&problem, given.chain(gradients)).judged();
-        let of = |(name, tensor): (ComputedName, &holdfast::results::TensorResult)| {
+        let of = |(name, tensor): (ComputedName, &TensorResult)| {
             assert_eq!(tensor.verdict, verdict, "{name} of {factor}");
         };
         case.tensors.iter().for_each(of);
