@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use crate::judge::diagnose::{Budget, Searches};
 use crate::judge::recommendation;
 use crate::judge::revisions::{self, NoOutput, RevisionOutput};
 use crate::kernel::foreign::ForeignBackend;
@@ -10,9 +11,9 @@ use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{Operand, Weights, elements};
-use crate::results::SCHEMA;
 use crate::results::revisions::MethodDiff;
 pub use crate::results::revisions::{Diff, Revision};
+use crate::results::{SCHEMA, Search};
 use crate::truth;
 
 #[derive(Clone, Debug)]
@@ -22,11 +23,13 @@ pub struct Request {
     pub weights: Vec<Weights>,
     pub b: Vec<Operand>,
     pub seed: u64,
+    /// Time that the cause of each revision's failure is looked for.
+    pub diagnosis: Budget,
 }
 
 /// Compares two headers, compiled for the same backend and named by `paths`.
 pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths: (String, String)) -> Diff {
-    let headers = [old, new];
+    let (headers, searches) = ([old, new], request.diagnosis.begin());
     let combinations: Vec<(Weights, Method)> =
         request.weights.iter().flat_map(|&w| request.methods.iter().map(move |&m| (w, m))).collect();
     let drawn: Vec<_> = Weights::ALL.iter().map(|&weights| elements::draw(weights, request.seed)).collect();
@@ -42,8 +45,10 @@ pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths
                 let found =
                     revisions::compare(method, b, elements, outcome(&old), outcome(&new), want.clone());
                 match &want {
-                    Ok(want) => with_causes(found, elements, headers, *want),
-                    Err(_) => found,
+                    Ok(want) if request.diagnosis != Budget::Off => {
+                        with_causes(found, elements, headers, *want, &searches)
+                    }
+                    _ => found,
                 }
             };
             request.b.iter().map(of).collect::<Vec<_>>()
@@ -70,20 +75,31 @@ fn with_causes(
     elements: &Elements,
     headers: [&ForeignBackend; 2],
     want: (&[f64], &[f64]),
+    searches: &Searches,
 ) -> MethodDiff {
     let (method, b) = (found.method, found.b);
-    let of = |header: &ForeignBackend, worst: Option<f64>| {
+    let mut search = None;
+    let mut of = |header: &ForeignBackend, worst: Option<f64>| {
         worst.filter(|worst| *worst > 1.0)?;
+        let Some(work) = searches.of_case(&[]) else {
+            search = Some(Search::NotBegun(searches.of_all()));
+            return None;
+        };
         let evaluate = |points: &Elements| header.probed(method, b, points)?.ok();
         let got = || {
             let u = vec![1.0; elements.u.len()];
             let got = header.elements(method, b, &Elements { u, ..elements.clone() }).ok()?;
             Some([got.a_bar, got.b_bar])
         };
-        revisions::cause(method, elements, &evaluate, got, want)
+        let cause = revisions::cause(method, elements, (&evaluate, &work), got, want);
+        if cause.is_none() && work.is_cut() {
+            search = Some(Search::Ended(searches.of_each()));
+        }
+        cause
     };
     found.old_cause = of(headers[0], found.old_worst);
     found.new_cause = of(headers[1], found.new_worst);
+    found.search = search;
     found
 }
 

@@ -369,20 +369,16 @@ impl<T> Tensor<T> {
 
     /// The index of the element at position `i` of the values, by the shape.
     pub fn index(&self, i: usize) -> Vec<usize> {
-        let mut rest = i / self.width;
-        let mut index: Vec<usize> = self
-            .shape
-            .iter()
-            .rev()
-            .map(|&size| {
-                let at = rest % size;
-                rest /= size;
-                at
-            })
-            .collect();
-        index.reverse();
-        index
+        unravel(&self.shape, i / self.width)
     }
+}
+
+/// The index of an element of a tensor, by its position among the others.
+pub fn unravel(shape: &[usize], position: usize) -> Vec<usize> {
+    let mut rest = position;
+    let mut index: Vec<usize> = shape.iter().rev().map(|&size| (rest % size, rest /= size).0).collect();
+    index.reverse();
+    index
 }
 
 /// Ā and B̄, each (n)·w: in f32, or in double by a lifted kernel.

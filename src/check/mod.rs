@@ -208,14 +208,7 @@ pub fn judge_with<R: Read + Seek + Send>(
         }
     };
     if !layout.gradients.is_empty() {
-        let stated = options.stages.map_or(String::new(), |stages| format!(" --arithmetic '{stages}'"));
-        let place = Place {
-            id: String::new(),
-            regime: name.to_owned(),
-            inputs: recording.overview()?.fingerprint,
-            backend: BACKEND.to_owned(),
-            rerun: format!("holdfast check {argument}{stated} --seed {}", options.seed),
-        };
+        let place = place((name, argument), options, None, recording.overview()?.fingerprint);
         let stages = options.stages.unwrap_or(layout.stages);
         let gradients = gradients::check(recording, stages, &place, advance)?;
         checked.cases.extend(gradients.cases);
@@ -260,11 +253,31 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
     if recording.has_initial_state() {
         all.push("; it starts from a given state".to_owned());
     }
-    let notes: Vec<String> = recording.provenance().into_keys().collect();
-    if !notes.is_empty() {
-        all.push(format!("; metadata not used: {}", shown(&notes.join(", "))));
-    }
+    all.push(unused(&recording.provenance()));
     all.concat()
+}
+
+/// The metadata that are notes.
+fn unused(provenance: &BTreeMap<String, String>) -> String {
+    let notes: Vec<&str> = provenance.keys().map(String::as_str).collect();
+    if notes.is_empty() {
+        String::new()
+    } else {
+        format!("; metadata not used: {}", shown(&notes.join(", ")))
+    }
+}
+
+/// Where cases of a file stand, and the command that reruns them; without an id.
+fn place(
+    (name, argument): (&str, &str),
+    options: &Options,
+    channels: Option<usize>,
+    inputs: String,
+) -> Place {
+    let mut asked = channels.map_or(String::new(), |count| format!(" --channels {count}"));
+    asked.extend(options.stages.map(|stages| format!(" --arithmetic '{stages}'")));
+    let rerun = format!("holdfast check {argument}{asked} --seed {}", options.seed);
+    Place { id: String::new(), regime: name.to_owned(), inputs, backend: BACKEND.to_owned(), rerun }
 }
 
 fn check_outputs<R: Read + Seek + Send>(
@@ -312,19 +325,13 @@ fn check_outputs<R: Read + Seek + Send>(
     };
     let RecordedRun { problem, outputs } = recording.read(&rows)?;
     let mut truths = truths(&problem, &methods);
-    let mut asked = options.channels.map_or(String::new(), |_| format!(" --channels {count}"));
-    asked.extend(options.stages.map(|stages| format!(" --arithmetic '{stages}'")));
+    let of_file =
+        place((name, argument), options, options.channels.map(|_| count), overview.fingerprint.clone());
     let mut cases = Vec::new();
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
     for (output, strays) in outputs.iter().zip(&overview.strays) {
         let form = output.name.form;
-        let place = Place {
-            id: format!("{name}/{}", output.name),
-            regime: name.to_owned(),
-            inputs: overview.fingerprint.clone(),
-            backend: BACKEND.to_owned(),
-            rerun: format!("holdfast check {argument}{asked} --seed {}", options.seed),
-        };
+        let place = Place { id: format!("{name}/{}", output.name), ..of_file.clone() };
         let bounds = || Arc::new(budget::scan(form, &problem, &promise.contract));
         let truth = truths[&form].as_ref().map(|truth| (&truth.tensors, bounds()));
         let got = Ok(&output.tensors);

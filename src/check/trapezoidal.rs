@@ -1,6 +1,8 @@
 //! A recorded run of Mamba-3's rule (spec.md §7) through truth and judge.
 
-use super::{BACKEND, Checked, Options, Reason, TooLarge};
+use std::fmt::Display;
+
+use super::{Checked, Options, Reason, TooLarge};
 use crate::formula::Textbook;
 use crate::judge::diagnose::Budget;
 use crate::judge::scan::{self, Described, Place};
@@ -34,18 +36,14 @@ pub(super) fn check(
     options: &Options,
     advance: &(dyn Fn() + Sync),
 ) -> Result<Checked, Reason> {
-    let problem = &run.problem;
+    let (problem, sizes) = (&run.problem, run.problem.sizes);
     fits(problem)?;
     let stages = options.stages.unwrap_or(run.stages);
+    let of_file = super::place((name, argument), options, options.channels, of_inputs(problem));
     let place = |suffix: &str, label: &str| {
         let dot = if label.is_empty() { "" } else { "." };
-        Place {
-            id: format!("{name}/{}{dot}{label}{suffix}", Textbook::ExpTrapezoidal),
-            regime: name.to_owned(),
-            inputs: of_inputs(problem),
-            backend: BACKEND.to_owned(),
-            rerun: rerun(argument, options),
-        }
+        let id = format!("{name}/{}{dot}{label}{suffix}", Textbook::ExpTrapezoidal);
+        Place { id, ..of_file.clone() }
     };
     let described = described(problem);
     let case = |place: Place, known: Result<Named<TensorResult, ComputedName>, String>| match known {
@@ -59,10 +57,8 @@ pub(super) fn check(
         }
     };
     let units = units(problem, name, options);
-    let mut why = format!(
-        "recorded run of Mamba-3's rule, {}, {} heads of {}",
-        described.shape, problem.sizes.h, problem.sizes.p
-    );
+    let mut why =
+        format!("recorded run of Mamba-3's rule, {}, {} heads of {}", described.shape, sizes.h, sizes.p);
     let all = problem.units().len();
     let mut cases: Vec<CaseResult> = Vec::new();
     let in_f32 = stages.log_space.map_or(Stages::NONE, |log_space| Stages::NONE.in_log_space(log_space));
@@ -74,13 +70,7 @@ pub(super) fn check(
         let known =
             unjudged.clone().map_or_else(|| known_outputs(problem, &units, stages, &mut certified), Err);
         for (label, got) in &run.outputs {
-            let tensors = known.as_ref().map_err(Clone::clone).map(|known| {
-                let of = |(name, got, wanted): (Output, &Values, &Wanted)| {
-                    let shape = (name.computed(), name.axes(), problem.sizes);
-                    (name.computed(), judge::judge(shape, got, wanted, name == Output::LastAngle))
-                };
-                got.zip(known).map(of).collect()
-            });
+            let tensors = judged(sizes, got, &known, |name| (name.computed(), name.axes()));
             cases.push(case(place("", label), tensors));
             (0..all).for_each(|_| advance());
         }
@@ -103,15 +93,7 @@ pub(super) fn check(
         let mut is_certified = false;
         let known = unjudged.map_or_else(|| known_gradients(run, stages, &mut is_certified), Err);
         for (label, got) in &run.passes {
-            let tensors = known.as_ref().map_err(Clone::clone).map(|known| {
-                let of = |(name, got, wanted): (Input, &Values, &Wanted)| {
-                    (
-                        name.gradient(),
-                        judge::judge((name.gradient(), name.axes(), problem.sizes), got, wanted, false),
-                    )
-                };
-                got.zip(known).map(of).collect()
-            });
+            let tensors = judged(sizes, got, &known, |name| (name.gradient(), name.axes()));
             cases.push(case(place(BACKWARD, label), tensors));
             (0..all).for_each(|_| advance());
         }
@@ -127,10 +109,7 @@ pub(super) fn check(
     if problem.padding() > 0 {
         why.push_str("; padding is not judged");
     }
-    let notes: Vec<&str> = run.provenance.keys().map(String::as_str).collect();
-    if !notes.is_empty() {
-        why.push_str(&format!("; metadata not used: {}", crate::tensor_file::shown(&notes.join(", "))));
-    }
+    why.push_str(&super::unused(&run.provenance));
     Ok(Checked {
         note: RegimeNote { name: name.to_owned(), why, ordinary: true },
         sampled: units.len() < all,
@@ -141,10 +120,18 @@ pub(super) fn check(
     })
 }
 
-fn rerun(argument: &str, options: &Options) -> String {
-    let channels = options.channels.map_or(String::new(), |count| format!(" --channels {count}"));
-    let stages = options.stages.map_or(String::new(), |stages| format!(" --arithmetic '{stages}'"));
-    format!("holdfast check {argument}{channels}{stages} --seed {}", options.seed)
+/// The verdicts on tensors of these names and axes, where it is known what they have to be.
+fn judged<K: Ord + Copy + Display>(
+    sizes: Sizes,
+    got: &Named<Values, K>,
+    known: &Result<Named<Wanted, K>, String>,
+    of: impl Fn(K) -> (ComputedName, &'static str),
+) -> Result<Named<TensorResult, ComputedName>, String> {
+    let one = |(name, got, wanted)| {
+        let (name, axes) = of(name);
+        (name, judge::judge((name, axes, sizes), got, wanted))
+    };
+    Ok(got.zip(known.as_ref().map_err(Clone::clone)?).map(one).collect())
 }
 
 fn described(problem: &Trapezoidal) -> Described {

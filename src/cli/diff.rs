@@ -7,6 +7,7 @@ use super::output::{self, DEFAULT_SEED};
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED, names};
 use crate::diff::{Request, diff};
+use crate::judge::diagnose::Budget;
 use crate::kernel::foreign::Header;
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
@@ -47,6 +48,10 @@ pub struct Args {
     /// What runs the headers
     #[arg(long, default_value = "auto", value_parser = names::header_backend())]
     pub backend: Choice,
+    /// How long the cause of each failing revision is looked for, and six times that in all; `thorough` to the end, `off` for
+    /// the comparison alone
+    #[arg(long, value_name = "SECONDS", default_value_t = Budget::USUAL)]
+    pub diagnosis: Budget,
     /// Seed of the random inputs
     #[arg(long, default_value_t = DEFAULT_SEED)]
     pub seed: u64,
@@ -61,6 +66,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         weights: args.weights.map_or(Weights::ALL.to_vec(), |weights| vec![weights]),
         b: args.b.map_or(Operand::ALL.to_vec(), |b| vec![b]),
         seed: args.seed,
+        diagnosis: args.diagnosis,
     };
     output::prepare(None, &[("--json", args.json.as_deref())])?;
     // Both files before any compiler: a mistake in the second should not cost the time of the first.

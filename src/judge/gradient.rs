@@ -5,7 +5,7 @@ use super::budget::Bounds;
 use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
 use super::location::{self, Location};
 use super::quick::{LARGEST_Z, QuickTally};
-use super::scan::{UNBOUNDED, beyond};
+use super::scan::{UNBOUNDED, beyond, of_tally};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst_recorded};
 use crate::problem::stretch::Inputs as _;
@@ -148,34 +148,15 @@ pub fn by_truth(
             let farthest = Element { bound: bounds.worst_case[at], ..element };
             worst_case = worst_case.max(farthest.distance(format).ratio);
         }
-        let (verdict, reason) = match () {
-            () if tally.fails() => (Verdict::Fail, String::new()),
-            () if tally.unbounded.is_some() => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
-            () if tally.passes() => (Verdict::Pass, String::new()),
-            () => (Verdict::Fail, String::new()),
-        };
-        let result = TensorResult {
-            verdict,
-            reason,
-            beyond: beyond(verdict, worst_case),
-            worst_case_ratio: worst_case,
-            judged: tally.judged,
-            quick: 0,
-            worst: tally.worst.map(|(place, element, distance)| {
-                let index = (outline, name.into(), want.index(place));
-                worst_recorded(&named(name, want, place), index, element, distance, Vec::new())
-            }),
-            max_ulp: tally.max_ulp,
-            rel_l2: tally.rel_l2(),
-            wrong: if verdict == Verdict::Fail {
-                let known = (pass.problem, pass.given, got);
-                let index = |place| outline.recorded_index(name, want.index(place));
-                location.wrong(index, || location::of_gradient(name, known, Some((want, bounds))))
-            } else {
-                Vec::new()
-            },
-            diagnosis: Vec::new(),
-        };
+        let mut result = of_tally(&tally, worst_case, |(place, element, distance)| {
+            let index = (outline, name.into(), want.index(place));
+            worst_recorded(&named(name, want, place), index, element, distance, Vec::new())
+        });
+        if result.verdict == Verdict::Fail {
+            let known = (pass.problem, pass.given, got);
+            let index = |place| outline.recorded_index(name, want.index(place));
+            result.wrong = location.wrong(index, || location::of_gradient(name, known, Some((want, bounds))));
+        }
         (name, result)
     };
     got.zip(want).map(of).collect()

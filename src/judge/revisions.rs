@@ -50,11 +50,11 @@ pub type RevisionOutput<'a> = Result<(&'a [f32], &'a [f32]), NoOutput>;
 const EXPLAINED: usize = 400;
 
 /// What a revision computes on the elements in place of what is specified, by the formula that its double build tells or by
-/// the fault model that its Ā and B̄ look like: u is 1 in `got`. None where nothing was found.
+/// the fault model that its Ā and B̄ look like: u is 1 in `got`. None where nothing was found, as far as the work went.
 pub fn cause(
     method: Method,
     elements: &Elements,
-    evaluate: &Evaluate,
+    (evaluate, work): (&Evaluate, &Work),
     got: impl FnOnce() -> Option<[Vec<f32>; 2]>,
     want: (&[f64], &[f64]),
 ) -> Option<Diagnosis> {
@@ -67,8 +67,11 @@ pub fn cause(
         u: elements.u[i].into(),
     };
     let points: Vec<Point> = (0..count).step_by(count.div_ceil(EXPLAINED).max(1)).map(point).collect();
-    let formula = reconstruct::identify(method, problem.weights, evaluate, &Work::default());
+    let formula = reconstruct::identify(method, problem.weights, evaluate, work);
     formula.and_then(|formula| formula.explains(&points, evaluate)).or_else(|| {
+        if work.is_over() {
+            return None;
+        }
         let [a_bar, b_bar] = got()?;
         sweep::diagnose(method, problem, (&a_bar, &b_bar), want).into_iter().next()
     })

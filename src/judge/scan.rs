@@ -91,32 +91,21 @@ fn tally(got: &Tensor<f64>, want: &Tensor<f64>, bounds: &Bounds) -> (Tally, f64)
     (tally, worst_case)
 }
 
-fn result(
-    form: Form,
-    problem: &Problem,
-    name: TensorName,
-    (tensor, (tally, worst_case_ratio)): (&Tensor<f64>, (Tally, f64)),
-    strays: Option<String>,
+/// What the comparison of a tensor comes to, with its largest error over the worst-case bound. Where it is wrong is for others to add.
+pub(super) fn of_tally(
+    tally: &Tally,
+    worst_case_ratio: f64,
+    shown: impl FnOnce((usize, Element, Distance)) -> Worst,
 ) -> TensorResult {
-    let (verdict, reason) = if let Some(strays) = strays {
-        (Verdict::Fail, strays)
-    } else if tally.fails() {
-        (Verdict::Fail, String::new())
-    } else if tally.unbounded.is_some() {
-        (Verdict::Unmeasured, UNBOUNDED.to_owned())
-    } else if tally.passes() {
-        (Verdict::Pass, String::new())
-    } else {
-        (Verdict::Fail, String::new())
-    };
-    let shown = |(position, element, distance)| {
-        let index = problem.judged_index(tensor, position);
-        let Ok(shown) = shown((form, problem, name), (tensor.width, position, index), (element, distance));
-        shown
+    let (verdict, reason) = match () {
+        () if tally.fails() => (Verdict::Fail, ""),
+        () if tally.unbounded.is_some() => (Verdict::Unmeasured, UNBOUNDED),
+        () if tally.passes() => (Verdict::Pass, ""),
+        () => (Verdict::Fail, ""),
     };
     TensorResult {
         verdict,
-        reason,
+        reason: reason.to_owned(),
         beyond: beyond(verdict, worst_case_ratio),
         worst_case_ratio,
         judged: tally.judged,
@@ -127,6 +116,26 @@ fn result(
         wrong: Vec::new(),
         diagnosis: Vec::new(),
     }
+}
+
+fn result(
+    form: Form,
+    problem: &Problem,
+    name: TensorName,
+    (tensor, (tally, worst_case)): (&Tensor<f64>, (Tally, f64)),
+    strays: Option<String>,
+) -> TensorResult {
+    let shown = |(position, element, distance)| {
+        let index = problem.judged_index(tensor, position);
+        let Ok(shown) = shown((form, problem, name), (tensor.width, position, index), (element, distance));
+        shown
+    };
+    let mut result = of_tally(&tally, worst_case, shown);
+    if let Some(strays) = strays {
+        (result.verdict, result.reason) = (Verdict::Fail, strays);
+        result.beyond = beyond(result.verdict, worst_case);
+    }
+    result
 }
 
 /// The worst element, at this position of the tensor's values and this index (batch, channel, …).

@@ -17,15 +17,15 @@ use std::f64::consts::PI;
 
 use super::budget::LAMBDA;
 use super::location::{Location, Sources};
-use super::scan::{UNBOUNDED, beyond};
+use super::scan::of_tally;
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
-use crate::problem::trapezoidal::{Sizes, Values, noun};
+use crate::problem::trapezoidal::{Output, Sizes, Values, noun};
 use crate::promise::allowance::{
     EXPONENTIAL, GATE_UNDERFLOW, HALF_SUBNORMAL, LIBRARY_TANH, LIBRARY_TURN, SIGMOID, SOFTPLUS, U,
 };
-use crate::results::{TensorResult, Verdict};
-use crate::tensor::ComputedName;
+use crate::results::{Beyond, TensorResult, Verdict, Worst};
+use crate::tensor::{ComputedName, unravel};
 use crate::trapezoidal::Number;
 
 /// A number with what an f32 program may have it off.
@@ -151,15 +151,11 @@ pub fn judge(
     (name, axes, sizes): (ComputedName, &'static str, Sizes),
     got: &Values,
     wanted: &Wanted,
-    is_angle: bool,
 ) -> TensorResult {
+    let is_angle = name == Output::LastAngle.computed();
     let format = Format::for_input(got.stored);
     let shape = sizes.shape(axes);
-    let index = |mut at: usize| {
-        let mut index: Vec<usize> = shape.iter().rev().map(|size| (at % size, at /= size).0).collect();
-        index.reverse();
-        index
-    };
+    let index = |at: usize| unravel(&shape, at);
     let nouns = axes.chars().map(|letter| (noun(letter, sizes), sizes.of(letter)));
     let (mut tally, mut judged) = (Tally::default(), Vec::new());
     let mut location = Location::new(name, nouns.clone().collect(), (got.values.len(), 1));
@@ -175,39 +171,27 @@ pub fn judge(
         tally.add(element, format);
         location.add(at, element, format);
     }
-    let (verdict, reason) = match () {
-        () if tally.fails() => (Verdict::Fail, String::new()),
-        () if judged.is_empty() => (Verdict::Unmeasured, "all of it is padding".to_owned()),
-        () if tally.unbounded.is_some() => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
-        () => (Verdict::Pass, String::new()),
-    };
     let ratio = tally.worst.map_or(0.0, |(_, _, distance)| distance.ratio);
-    let shown = |(position, element, distance): (usize, _, _)| {
+    let mut result = of_tally(&tally, ratio, |(position, element, distance)| {
         let index = index(judged[position]);
         let words = nouns.clone().zip(&index).map(|((noun, _), at)| format!("{noun} {at}"));
         let place = words.collect::<Vec<_>>().join(", ");
-        crate::results::Worst { place, ..worst(name.name(), index, element, distance, Vec::new()) }
-    };
-    TensorResult {
-        verdict,
-        reason,
-        beyond: beyond(verdict, ratio),
-        worst_case_ratio: ratio,
-        judged: tally.judged,
-        quick: 0,
-        worst: tally.worst.map(shown),
-        max_ulp: tally.max_ulp,
-        rel_l2: tally.rel_l2(),
-        wrong: if verdict == Verdict::Fail {
-            location.wrong(index, || Sources {
+        Worst { place, ..worst(name.name(), index, element, distance, Vec::new()) }
+    });
+    match result.verdict {
+        _ if judged.is_empty() => {
+            (result.verdict, result.reason) = (Verdict::Unmeasured, "all of it is padding".to_owned());
+            result.beyond = Beyond::None;
+        }
+        Verdict::Fail => {
+            result.wrong = location.wrong(index, || Sources {
                 got: got.values.iter().map(|&value| f64::from(value)).collect(),
                 ..Sources::default()
-            })
-        } else {
-            Vec::new()
-        },
-        diagnosis: Vec::new(),
+            });
+        }
+        _ => {}
     }
+    result
 }
 
 /// Error of rounding on store, where that is a rounding of its own.

@@ -54,12 +54,17 @@ pub struct Shared {
 
 impl Shared {
     /// How many channels, or rows of a step, add to one value of this gradient; none where each has its own.
-    pub fn by(self, name: GradientName) -> Option<usize> {
+    pub fn by(mut self, name: GradientName) -> Option<usize> {
+        self.of(name).and_then(|by| *by)
+    }
+
+    /// The same, to be set; none of a gradient that no channels share.
+    pub fn of(&mut self, name: GradientName) -> Option<&mut Option<usize>> {
         match name {
-            Delta => self.delta,
-            DeltaBias => self.delta_bias,
-            A => self.a,
-            D => self.d,
+            Delta => Some(&mut self.delta),
+            DeltaBias => Some(&mut self.delta_bias),
+            A => Some(&mut self.a),
+            D => Some(&mut self.d),
             U | B | C | Z | InitialState => None,
         }
     }

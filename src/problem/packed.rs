@@ -142,33 +142,11 @@ impl Problem {
             return (Cow::Borrowed(self), at);
         }
         let (item, channel) = at;
-        let weights = self.weight_index(channel, 0)..self.weight_index(channel + 1, 0);
-        let operand = |operand, values: &[f32]| match operand {
-            Operand::Constant => values[weights.clone()].to_vec(),
-            Operand::Variable => {
-                let group = channel / (self.shape.dim / self.shape.groups);
-                self.operand_within(values, self.group_row(item, group), sequence)
-            }
-        };
-        let one = |values: &Vec<f32>| vec![values[channel]];
         let row = self.sequence_index(item, channel, 0) / self.shape.seqlen;
-        let problem = Problem {
-            shape: Shape {
-                batch: 1,
-                dim: 1,
-                groups: 1,
-                seqlen: sequence.positions.len(),
-                dstate: self.shape.dstate,
-            },
-            a: self.a[weights.clone()].to_vec(),
-            b: operand(self.b_operand, &self.b),
-            c: operand(self.c_operand, &self.c),
-            d: self.d.as_ref().map(one),
-            delta_bias: self.delta_bias.as_ref().map(one),
-            judged_channels: vec![(0, 0)],
-            held: None,
-            ..self.rows_within(&[row], sequence)
-        };
+        let group = self.group_row(item, channel / (self.shape.dim / self.shape.groups));
+        let problem = self.part((&[row], &[group]), channel..channel + 1, sequence);
+        let shape = Shape { dim: 1, groups: 1, ..problem.shape };
+        let problem = Problem { shape, judged_channels: vec![(0, 0)], ..problem };
         (Cow::Owned(problem), (0, 0))
     }
 
@@ -211,60 +189,56 @@ impl Problem {
             (0..rows.len()).filter(|&at| rows[at] / count == item).collect()
         };
         let (rows, group_rows) = (own(&channels, dim), own(&of_groups, groups));
-        let operand = |operand, values: &Vec<f32>| match operand {
-            Operand::Constant => values.clone(),
-            Operand::Variable => {
-                group_rows.iter().flat_map(|&row| self.operand_within(values, row, sequence)).collect()
-            }
-        };
         let judged = self.judged_channels.iter().filter(|(batch, _)| *batch == item);
         Problem {
-            shape: Shape { batch: 1, seqlen: sequence.positions.len(), ..self.shape },
-            a: self.a.clone(),
-            b: operand(self.b_operand, &self.b),
-            c: operand(self.c_operand, &self.c),
-            d: self.d.clone(),
-            delta_bias: self.delta_bias.clone(),
             judged_channels: judged.map(|(_, channel)| (0, *channel)).collect(),
             held: Some(Held {
                 channels: rows.iter().map(|&row| channels[row] % dim).collect(),
                 groups: group_rows.iter().map(|&row| of_groups[row] % groups).collect(),
             }),
-            ..self.rows_within(&rows, sequence)
+            ..self.part((&rows, &group_rows), 0..dim, sequence)
         }
     }
 
-    /// A sequence's part of rows of u, delta, z and initial states. No weights.
-    fn rows_within(&self, rows: &[usize], sequence: &Sequence) -> Problem {
+    /// A sequence's part of rows of u, delta, z and initial states, and of rows of variable B and C; with weights of these channels.
+    fn part(
+        &self,
+        (rows, groups): (&[usize], &[usize]),
+        channels: Range<usize>,
+        sequence: &Sequence,
+    ) -> Problem {
         let (seqlen, len) = (self.shape.seqlen, self.shape.dstate * self.weights.width());
+        let weights = channels.start * len..channels.end * len;
         let positions = |values: &Vec<f32>| -> Vec<f32> {
             rows.iter().flat_map(|row| &values[row * seqlen..][sequence.positions.clone()]).copied().collect()
         };
+        let operand = |operand, values: &[f32]| match operand {
+            Operand::Constant => values[weights.clone()].to_vec(),
+            Operand::Variable => {
+                groups.iter().flat_map(|&row| self.operand_within(values, row, sequence)).collect()
+            }
+        };
+        let of_channels = |values: &Vec<f32>| values[channels.clone()].to_vec();
         let [given, _] = self.states_of_each();
         let state = |values: &Vec<f32>, slot: usize| -> Vec<f32> {
             rows.iter().flat_map(|row| &values[(row * given + slot) * len..][..len]).copied().collect()
         };
         let initial = self.initial_state.as_ref().zip(sequence.initial);
         Problem {
-            shape: self.shape,
-            weights: self.weights,
-            input: self.input,
-            b_operand: self.b_operand,
-            c_operand: self.c_operand,
+            shape: Shape { batch: 1, seqlen: sequence.positions.len(), ..self.shape },
             u: positions(&self.u),
             delta: positions(&self.delta),
-            a: Vec::new(),
-            b: Vec::new(),
-            c: Vec::new(),
-            d: None,
+            a: self.a[weights.clone()].to_vec(),
+            b: operand(self.b_operand, &self.b),
+            c: operand(self.c_operand, &self.c),
+            d: self.d.as_ref().map(of_channels),
             z: self.z.as_ref().map(positions),
-            delta_bias: None,
-            delta_softplus: self.delta_softplus,
+            delta_bias: self.delta_bias.as_ref().map(of_channels),
             initial_state: initial.map(|(values, slot)| state(values, slot)),
-            conventions: self.conventions,
             judged_channels: Vec::new(),
             held: None,
             packed: None,
+            ..*self
         }
     }
 

@@ -281,11 +281,6 @@ impl Stages {
         Stages { ssd: Some(operands), log_space: Some(log_space), ..self }
     }
 
-    /// These stages with a state that is stored so after each step.
-    pub fn with_stored_state(self, stored_state: Option<StoredState>) -> Self {
-        Stages { stored_state, ..self }
-    }
-
     /// These stages with CUDA's approximations in this place.
     pub fn with_approximations(self, place: Fast) -> Self {
         Stages { fast: Some(place), ..self }
@@ -429,7 +424,7 @@ impl FromStr for Stages {
         }
         match (&mut stages.stored_state, read) {
             (Some(state), Some(read)) => state.read = read,
-            (None, Some(StateRead::Unrounded)) => return Err(wrong()),
+            (None, Some(_)) => return Err(wrong()),
             _ => {}
         }
         Ok(stages)

@@ -91,6 +91,7 @@ fn explain(c: &MethodDiff) -> String {
             lines.push(text::wrap(&format!("  {which:6} "), &said, width()));
         }
     }
+    lines.extend(c.search.as_ref().map(|search| text::wrap("  ", &text::ended(search), width())));
     if let (Some(old), Some(new)) = (c.old_trained, c.new_trained)
         && c.change != Change::Rounding
     {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::schema::Diagnosis;
+use super::schema::{Diagnosis, Search};
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
 
@@ -130,6 +130,9 @@ pub struct MethodDiff {
     pub old_cause: Option<Diagnosis>,
     #[serde(default)]
     pub new_cause: Option<Diagnosis>,
+    /// Why a cause was not looked for to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Values of each revision that are infinitely far off: a NaN, an infinity where the truth has none, or anything but
     /// the truth where the bound is 0. None where it did not run.
     #[serde(default)]
@@ -163,6 +166,7 @@ impl MethodDiff {
             new_trained: None,
             old_cause: None,
             new_cause: None,
+            search: None,
             old_infinite: None,
             new_infinite: None,
             old_reason: String::new(),

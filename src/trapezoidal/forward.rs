@@ -18,24 +18,29 @@ pub enum Writing {
     Shifted,
 }
 
-/// Numbers that the channels of a head share, at each position.
-pub struct Prepared<N> {
+/// Numbers that the channels of a head share at a position.
+pub struct Position<N> {
     /// The argument of softplus.
-    pub raw: Vec<N>,
+    pub raw: N,
     /// Δ
-    pub delta: Vec<N>,
+    pub delta: N,
     /// α = e^{ΔA}
-    pub decay: Vec<N>,
+    pub decay: N,
     /// λ
-    pub lambda: Vec<N>,
+    pub lambda: N,
     /// 1 − λ
-    pub rest: Vec<N>,
+    pub rest: N,
     /// σ = (1 − λ)Δ
-    pub held: Vec<N>,
+    pub held: N,
     /// β = σα
-    pub before: Vec<N>,
+    pub before: N,
     /// γ = λΔ
-    pub now: Vec<N>,
+    pub now: N,
+}
+
+/// What the channels of a head share.
+pub struct Prepared<N> {
+    pub at: Vec<Position<N>>,
     /// tanh of angles, (l, k)
     pub tanh: Vec<N>,
     /// (cos θ, sin θ), (l, k)
@@ -58,14 +63,7 @@ impl<N: Number> Prepared<N> {
     pub fn new(head: &Head, log_space: Option<LogSpace>) -> Self {
         let Sizes { l: len, n: states, k: angles, .. } = head.sizes;
         let mut all = Prepared {
-            raw: Vec::with_capacity(len),
-            delta: Vec::with_capacity(len),
-            decay: Vec::with_capacity(len),
-            lambda: Vec::with_capacity(len),
-            rest: Vec::with_capacity(len),
-            held: Vec::with_capacity(len),
-            before: Vec::with_capacity(len),
-            now: Vec::with_capacity(len),
+            at: Vec::with_capacity(len),
             tanh: Vec::with_capacity(len * angles),
             turns: Vec::with_capacity(len * angles),
             last_angle: (0..angles).map(|k| head.or_zero(Input::InitialAngle, k)).collect(),
@@ -106,8 +104,7 @@ impl<N: Number> Prepared<N> {
             };
             let rest = N::one().minus(&lambda);
             let held = rest.times(&delta);
-            all.before.push(held.times(&decay));
-            all.now.push(lambda.times(&delta));
+            let (before, now) = (held.times(&decay), lambda.times(&delta));
             all.turn(head, l, &delta, &mut walks);
             for (values, input, bias) in
                 [(&mut all.b, Input::B, Input::BBias), (&mut all.c, Input::C, Input::CBias)]
@@ -129,12 +126,7 @@ impl<N: Number> Prepared<N> {
                     });
                 }
             }
-            all.raw.push(raw);
-            all.delta.push(delta);
-            all.decay.push(decay);
-            all.lambda.push(lambda);
-            all.rest.push(rest);
-            all.held.push(held);
+            all.at.push(Position { raw, delta, decay, lambda, rest, held, before, now });
         }
         all.of_reads
             .chunks_mut(all.block.unwrap_or(len))
@@ -166,30 +158,29 @@ impl<N: Number> Prepared<N> {
 
     /// The states x_{−1}, x_0, … of a channel: (1 + l, n).
     pub fn states(&self, head: &Head, writing: Writing, p: usize) -> Vec<N> {
-        let Sizes { l: len, n: states, .. } = head.sizes;
-        let mut all = Vec::with_capacity((len + 1) * states);
+        let states = head.sizes.n;
+        let mut all = Vec::with_capacity((self.at.len() + 1) * states);
         all.extend((0..states).map(|n| head.or_zero::<N>(Input::InitialState, p * states + n)));
         let mut before: Vec<Option<N>> = (0..states).map(|n| self.input_before(head, (p, n))).collect();
         // Of the shifted writing, whose last state is none of the scan's.
         let mut carried: Vec<N> = all.clone();
         for (carried, w) in carried.iter_mut().zip(&before).filter(|_| writing == Writing::Shifted) {
-            *carried = w.as_ref().map_or(carried.clone(), |w| carried.plus(&self.held[0].times(w)));
+            *carried = w.as_ref().map_or(carried.clone(), |w| carried.plus(&self.at[0].held.times(w)));
         }
-        for l in 0..len {
+        for (l, at) in self.at.iter().enumerate() {
             for n in 0..states {
                 let w = self.input(head, (l, p, n));
-                let decayed = self.decay[l].times(&carried[n]);
+                let decayed = at.decay.times(&carried[n]);
                 let state = match writing {
                     Writing::AsSpecified => {
-                        let old = before[n]
-                            .as_ref()
-                            .map_or(decayed.clone(), |w| decayed.plus(&self.before[l].times(w)));
-                        carried[n] = old.plus(&self.now[l].times(&w));
+                        let old =
+                            before[n].as_ref().map_or(decayed.clone(), |w| decayed.plus(&at.before.times(w)));
+                        carried[n] = old.plus(&at.now.times(&w));
                         carried[n].clone()
                     }
                     Writing::Shifted => {
-                        let next = self.held.get(l + 1).cloned().unwrap_or_else(N::zero);
-                        carried[n] = decayed.plus(&self.now[l].plus(&next).times(&w));
+                        let next = self.at.get(l + 1).map_or_else(N::zero, |at| at.held.clone());
+                        carried[n] = decayed.plus(&at.now.plus(&next).times(&w));
                         carried[n].minus(&next.times(&w))
                     }
                 };

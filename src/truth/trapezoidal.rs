@@ -270,10 +270,17 @@ fn settled<R: Scalar, K: Ord + Copy + std::fmt::Display>(
     Ok(all)
 }
 
-/// The nearest f64, and what it is off by a bound that is proved and by the other route; none where there is no bound.
+/// Powers of two that the routes may be apart beyond a proved error: each has roundings of its own, by functions of its own. A choice; a
+/// mistake in one of them takes them much further.
+const APART: i64 = 24;
+
+/// The nearest f64, and what it is off by a bound that is proved and by the other route; none where there is no bound, or the routes do
+/// not compute the same.
 fn enclosed<R: Scalar>(plain: &R, bounded: &Ball<R>) -> Option<Certified> {
-    let value = bounded.mid.to_nearest_f64();
+    let (value, apart) = (bounded.mid.to_nearest_f64(), *plain - bounded.mid);
+    let is_rounding = |exponent| bounded.radius.exponent().is_some_and(|radius| exponent <= radius + APART);
     let rounded = (R::exact(value) - bounded.mid).magnitude();
-    let off = (bounded.radius + rounded + (*plain - bounded.mid).magnitude()).to_f64()?;
-    (value.is_finite() && off.is_finite()).then_some(Certified { value, off })
+    let off = (bounded.radius + rounded + apart.magnitude()).to_f64()?;
+    let is_known = value.is_finite() && off.is_finite() && apart.exponent().is_none_or(is_rounding);
+    is_known.then_some(Certified { value, off })
 }

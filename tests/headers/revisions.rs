@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::Output;
 
 use holdfast::diff::{Diff, Request, diff};
+use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Weights};
+use holdfast::results::Search;
 use holdfast::results::revisions::{Change, MethodDiff};
 use rstest::rstest;
 
@@ -17,11 +19,16 @@ fn compared(old: &str, new: &str) -> Diff {
 }
 
 fn compared_on(methods: &[Method], old: &str, new: &str) -> Diff {
+    compared_within(Budget::Thorough, methods, old, new)
+}
+
+fn compared_within(diagnosis: Budget, methods: &[Method], old: &str, new: &str) -> Diff {
     let request = Request {
         methods: methods.to_vec(),
         weights: Weights::ALL.to_vec(),
         b: Operand::ALL.to_vec(),
         seed: 1,
+        diagnosis,
     };
     let diff = diff(&request, header(old).as_ref(), header(new).as_ref(), (old.to_owned(), new.to_owned()));
     assert_eq!(diff.comparisons.len(), 4 * methods.len());
@@ -99,6 +106,12 @@ fn one_fault_for_another_is_not_to_be_taken_as_it_is() {
     assert!(
         diff.recommendation.starts_with("do not take it as it is: closer on 4, equal on 16, farther on 4")
     );
+    // A search for causes that is ended says so.
+    let ended = Search::Ended("1 units of work".to_owned());
+    for (budget, search) in [(Budget::Work(1), Some(ended)), (Budget::Off, None)] {
+        let cut = compared_within(budget, &[Method::Foh], "rk4-is-zoh", "foh-exact-zoh");
+        assert!(cut.comparisons.iter().all(|c| c.new_cause.is_none() && c.search == search), "{budget}");
+    }
 }
 
 /// Exact zoh is right nowhere, its series cut after four terms nowhere but at small z: better there, worse at large z. Both are

@@ -3,6 +3,7 @@
 
 use holdfast::cli::output::backend_line;
 use holdfast::diff::{Request as DiffRequest, diff};
+use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, Operand, Weights, regime};
@@ -66,6 +67,7 @@ fn two_compared_headers_are_shown_as_they_are() {
         weights: vec![Weights::Real],
         b: Operand::ALL.to_vec(),
         seed: 1,
+        diagnosis: Budget::Thorough,
     };
     let found = diff(&request, header(old).as_ref(), header(new).as_ref(), (file(old), file(new)));
     let command = format!("holdfast diff {} {} --method foh --weights real", file(old), file(new));

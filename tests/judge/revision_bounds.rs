@@ -2,6 +2,7 @@
 //! and texts.
 
 use holdfast::judge::coefficient;
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::revisions::{NoOutput, RevisionOutput, cause, compare};
 use holdfast::method::Method;
 use holdfast::problem::elements::Elements;
@@ -340,7 +341,10 @@ fn a_cause_is_a_fault_model_where_no_formula_is_found() {
     let evaluate = |_: &Elements| -> Option<Coefficients<f64>> { None };
     let want = ([(-1.0f64).exp(), (-0.25f64).exp()], [0.5, 0.75]);
     let without_delta = || Some([want.0.map(|value| value as f32).to_vec(), vec![1.0, 3.0]]);
-    let found = cause(Method::Zoh, &elements, &evaluate, without_delta, (&want.0, &want.1));
+    let found =
+        cause(Method::Zoh, &elements, (&evaluate, &Work::default()), without_delta, (&want.0, &want.1));
     assert_eq!(found.map(|found| found.name).as_deref(), Some("b-bar-delta-missing"));
-    assert!(cause(Method::Zoh, &elements, &evaluate, || None, (&want.0, &want.1)).is_none());
+    assert!(
+        cause(Method::Zoh, &elements, (&evaluate, &Work::default()), || None, (&want.0, &want.1)).is_none()
+    );
 }

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use approx::relative_eq;
 use holdfast::judge::coefficient;
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::recommendation::{is_worse, recommend};
 use holdfast::judge::revisions::{NoOutput, cause, compare};
 use holdfast::method::Method;
@@ -228,7 +229,8 @@ fn a_cause_is_held_against_the_compared_elements() {
             }
             Some(Coefficients { a_bar, b_bar })
         };
-        let found = cause(Method::Zoh, &elements, &evaluate, || None, (&[], &[])).expect("a cause");
+        let found = cause(Method::Zoh, &elements, (&evaluate, &Work::default()), || None, (&[], &[]))
+            .expect("a cause");
         assert_eq!(found.name, "b-bar-delta-doubled");
         let asked = asked.into_inner().expect("no test fails here");
         let compared: HashSet<[u32; 6]> = numbers_of(&elements).map(|one| one.map(f32::to_bits)).collect();

@@ -434,10 +434,8 @@ fn a_scan_that_is_stated_twice_or_unheard_of_is_an_error() {
         let problem = far_sums();
         let mut file = File::of(&problem, ComplexAs::Trailing);
         file.add_output(&problem, "zoh", &vec![0.0; problem.u.len()], None, ComplexAs::Trailing);
-        file.metadata.insert("scan".to_owned(), scan.to_owned());
-        file.metadata.insert("arithmetic".to_owned(), arithmetic.to_owned());
-        let error = file.try_recording().expect_err("no scan").to_string();
-        assert!(error.contains("log-space-64 where sums begin anew"), "{error}");
+        let file = file.stating(&[("scan", scan), ("arithmetic", arithmetic)]);
+        file.is_refused("log-space-64 where sums begin anew");
     }
 }
 
@@ -469,6 +467,9 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "scan=log-space",
         "scan=log-space-64",
         "gate=bf16, softplus=naive, scan=log-space-256",
+        "ssd=bf16, scan=log-space-256",
+        "y=bf16, ssd=tf32, scan=log-space",
+        "state_type=bf16, state_read=unrounded",
     ] {
         assert_eq!(text.parse::<Stages>().expect("read").to_string(), text);
     }
@@ -489,6 +490,10 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "scan=linear",
         "scan=log-space-0",
         "scan=log-space, scan=log-space",
+        "ssd=int8",
+        "ssd=bf16, ssd=bf16",
+        "ssd=bf16, state_type=bf16",
+        "state_read=stored",
     ] {
         let error = text.parse::<Stages>().expect_err("no arithmetic").to_string();
         assert!(error.contains("delta, du, state, y, gate"), "{error}");

@@ -1,7 +1,6 @@
 //! Recorded backward passes: read whole or refused, and every element of every gradient judged.
 
 use holdfast::check::{Checked, Options, check};
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick::LARGEST_Z;
 use holdfast::method::Method;
 use holdfast::problem::recorded::RecordError;
@@ -52,14 +51,8 @@ pub fn recorded(
     let s = problem.shape;
     file.set("dout", tensor(dtype(problem.input), &[s.batch, s.dim, s.seqlen], &given.dout));
     if let Some(values) = &given.dlast_state {
-        let like = file
-            .tensors
-            .iter()
-            .find(|(name, _)| name == "initial_state")
-            .expect("it starts from one")
-            .1
-            .clone();
-        file.set("dlast_state", tensor(like.dtype, &like.shape, values));
+        let like = file.get("initial_state");
+        file.set("dlast_state", tensor(like.dtype, &like.shape.clone(), values));
     }
     add(&mut file, name, gradients);
     file
@@ -69,20 +62,13 @@ pub fn recorded(
 fn add(file: &mut File, name: &str, gradients: &Gradients<f32>) {
     for (gradient, values) in gradients.iter() {
         let input = gradient.name().strip_prefix("grad.").expect("it is one");
-        let like =
-            file.tensors.iter().find(|(name, _)| name == input).expect("it belongs to an input").1.clone();
+        let like = file.get(input).clone();
         file.set(&format!("{gradient}.{name}"), tensor(like.dtype, &like.shape, &values.values));
     }
 }
 
 pub fn checked(file: &File) -> Vec<CaseResult> {
     checked_whole(file).cases
-}
-
-/// Without causes.
-fn verdicts(file: &File) -> Vec<CaseResult> {
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
 }
 
 fn checked_whole(file: &File) -> Checked {
@@ -186,9 +172,10 @@ fn one_wrong_element_fails_its_gradient_alone() {
                 let values = &mut gradients[wrong].values;
                 let last = values.len() - 1;
                 values[last] = spoil(values[last]);
-                let case =
-                    verdicts(&recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing))
-                        .remove(0);
+                let case = recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing)
+                    .checked()
+                    .cases
+                    .remove(0);
                 assert_eq!(case.verdict, Verdict::Fail, "{method} {wrong}");
                 for (name, _) in right.iter() {
                     let want = if name == wrong { Verdict::Fail } else { Verdict::Pass };
@@ -233,42 +220,25 @@ fn a_scan_from_the_end_has_its_gradients_in_the_file_s_order() {
     assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.tensors);
 }
 
-type Change<'a> = &'a dyn Fn(&mut File);
-
 #[test]
 fn what_is_no_backward_pass_is_refused_by_name() {
     let (problem, given) = plain();
     let gradients = rounded(&problem, &given, Method::Zoh);
     let file = recorded((&problem, &given), "zoh", &gradients, ComplexAs::Trailing);
-    let refused = |change: &dyn Fn(&mut File)| {
-        let mut file = file.clone();
-        change(&mut file);
-        file.try_recording().expect_err("no run").to_string()
-    };
-    let s = problem.shape;
-    let sequence = vec![0.0; problem.u.len()];
-    let cases: [(Change, &str); 8] = [
-        (&|f| f.remove("dout"), "tensor `dout` is missing"),
-        (&|f| f.remove("z"), "tensor `z` is missing"),
-        (&|f| f.set("grad.q.zoh", tensor(Dtype::F32, &[1], &[0.0])), "`grad.q.zoh`"),
-        (&|f| f.set("grad.u", tensor(Dtype::F32, &[1], &[0.0])), "`grad.u`"),
-        (&|f| f.set("grad.u.nosuch", tensor(Dtype::F32, &[1], &[0.0])), "is of no known method"),
-        (
-            &|f| f.set("grad.u.zoh", tensor(Dtype::F32, &[s.batch, s.seqlen, s.dim], &sequence)),
-            "tensor `grad.u.zoh` has shape (2, 9, 4), expected (2, 4, 9)",
-        ),
-        (
-            &|f| f.set("grad.A.zoh", tensor(Dtype::F64, &[s.dim, s.dstate], &[0.0; 12])),
-            "tensor `grad.A.zoh` is of type F64, expected F32, F16 or BF16",
-        ),
-        (
-            &|f| f.set("grad.u.zoh-exact", tensor(Dtype::F32, &[s.batch, s.dim, s.seqlen], &sequence)),
-            "is of a textbook form",
-        ),
-    ];
-    for (change, says) in cases {
-        let said = refused(change);
-        assert!(said.contains(says), "{says} in {said}");
+    let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;
+    let zeros = |dtype, shape: &[usize]| tensor(dtype, shape, &vec![0.0; shape.iter().product()]);
+    for name in ["dout", "z"] {
+        file.without(name).is_refused(&format!("tensor `{name}` is missing"));
+    }
+    for (name, put, says) in [
+        ("grad.q.zoh", zeros(Dtype::F32, &[1]), "`grad.q.zoh`"),
+        ("grad.u", zeros(Dtype::F32, &[1]), "`grad.u`"),
+        ("grad.u.nosuch", zeros(Dtype::F32, &[1]), "is of no known method"),
+        ("grad.u.zoh", zeros(Dtype::F32, &[batch, seqlen, dim]), "has shape (2, 9, 4), expected (2, 4, 9)"),
+        ("grad.A.zoh", zeros(Dtype::F64, &[dim, dstate]), "is of type F64, expected F32, F16 or BF16"),
+        ("grad.u.zoh-exact", zeros(Dtype::F32, &[batch, dim, seqlen]), "is of a textbook form"),
+    ] {
+        file.with(name, put).is_refused(says);
     }
     let mut broken = given.clone();
     broken.dout[3] = f32::NAN;
@@ -284,11 +254,13 @@ fn what_is_no_backward_pass_is_refused_by_name() {
 fn another_arithmetic_leaves_gradients_unmeasured() {
     let (problem, given) = plain();
     let gradients = rounded(&problem, &given, Method::Zoh);
-    let mut file = recorded((&problem, &given), "zoh", &gradients, ComplexAs::Trailing);
-    file.metadata.insert("arithmetic".to_owned(), "gate=bf16".to_owned());
-    let case = checked(&file).remove(0);
-    assert_eq!(case.verdict, Verdict::Unmeasured);
-    assert!(case.reason.contains("gate=bf16 is stated"), "{}", case.reason);
+    let file = recorded((&problem, &given), "zoh", &gradients, ComplexAs::Trailing);
+    // The type of what tensor cores take is no type that a y is kept in.
+    for arithmetic in ["gate=bf16", "y=tf32"] {
+        let case = file.stating(&[("arithmetic", arithmetic)]).judged();
+        assert_eq!(case.verdict, Verdict::Unmeasured, "{arithmetic}");
+        assert!(case.reason.contains(&format!("{arithmetic} is stated")), "{}", case.reason);
+    }
 }
 
 #[test]

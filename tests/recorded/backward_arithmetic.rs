@@ -1,8 +1,6 @@
 //! Promise: a backward pass that makes grad.z of a y which was kept in 16 bits fails with that name, passes where it is stated, and
 //! one that is worse still fails.
 
-use holdfast::check::{Options, check};
-use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::results::{CaseResult, Verdict};
@@ -51,10 +49,8 @@ pub fn stated(
     got: &Gradients<f32>,
     arithmetic: &str,
 ) -> CaseResult {
-    let mut file = recorded((problem, given), "zoh", got, ComplexAs::Trailing);
-    file.metadata.insert("arithmetic".to_owned(), arithmetic.to_owned());
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases.remove(0)
+    let file = recorded((problem, given), "zoh", got, ComplexAs::Trailing);
+    file.stating(&[("arithmetic", arithmetic)]).judged()
 }
 
 pub fn fails_alone(case: &CaseResult) {
@@ -112,12 +108,4 @@ fn what_goes_one_way_is_no_kept_y() {
     fails_alone(&case);
     assert!(case.reason.contains("these errors go one way"), "{}", case.reason);
     assert!(case.tensors[GradientName::Z].worst.as_ref().is_some_and(|worst| worst.ratio < 1.0));
-}
-
-/// The type of what tensor cores take is no type that anything is kept in.
-#[test]
-fn gradients_of_a_y_in_tf32_are_unmeasured() {
-    let (problem, given) = layer(InputType::F32);
-    let got = keeping(&problem, &given, |y| y);
-    assert_eq!(stated((&problem, &given), &got, "y=tf32").verdict, Verdict::Unmeasured);
 }

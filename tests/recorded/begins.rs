@@ -1,9 +1,8 @@
 //! Promise: a scan that begins elsewhere, at the last position or from a state, is judged as what it states, and named where it
 //! does not.
 
-use holdfast::check::{self, Checked, Options};
+use holdfast::check::{self, Checked};
 use holdfast::formula::Form;
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
@@ -59,8 +58,7 @@ fn a_reverse_scan_is_judged_from_the_last_position_on() {
         let (width, seqlen) = (weights.width(), problem.shape.seqlen);
         problem.z = Some(problem.u.iter().map(|u| u + 0.3).collect());
         problem.initial_state = Some((0..2 * 2 * 3 * width).map(|i| 0.1 * i as f32 - 0.4).collect());
-        let mut file = reverse_file(&problem, |_, _| ());
-        file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+        let file = reverse_file(&problem, |_, _| ()).stating(&[("direction", "reverse")]);
         for recording in [file.recording(), file.recording().by_positions(4)] {
             let Checked { cases, note, .. } = checked(&recording);
             assert!(note.why.contains("direction = reverse is stated"), "{}", note.why);
@@ -80,10 +78,8 @@ fn a_reverse_scan_is_judged_from_the_last_position_on() {
 
         // Places are those of the file.
         let place = |value: f32| {
-            let mut file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
-            file.metadata.insert("direction".to_owned(), "reverse".to_owned());
-            let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-            check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+            let file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
+            file.stating(&[("direction", "reverse")]).judged()
         };
         let wrong = place(1e6);
         assert_eq!(wrong.worst.expect("a worst element").index, [0, 1, 2]);

@@ -1,19 +1,21 @@
 //! Promise: what a chunked scan keeps of its chunks is judged by itself, every number of it.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use holdfast::check::{Options, check};
-use holdfast::judge::budget;
 use holdfast::judge::diagnose::Budget;
-use holdfast::judge::quick;
+use holdfast::judge::{budget, quick};
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Order, Problem, Shape, Weights};
+use holdfast::problem::{InputType, Order, Packed, Problem, Shape, Weights};
 use holdfast::promise::{Contract, Promise};
-use holdfast::results::{CaseResult, Verdict};
-use holdfast::tensor::{ComputedName, TensorName};
+use holdfast::tensor::TensorName;
 use holdfast::truth;
+use safetensors::Dtype;
 
-use crate::layouts::{SHAPE, headed, laid_out};
+use crate::conventions::whole;
+use crate::layouts::{SHAPE, headed, laid_out, permuted};
+use crate::packed::integers;
 use crate::written::{self, ComplexAs, File};
 
 /// What an SSD scan computes of each channel: out and last_state, the state before each chunk, and running sums of ΔA within each.
@@ -85,57 +87,48 @@ const CHUNKS: usize = 3;
 
 /// The file of heads, with everything that the scan has computed, and what is stated of it.
 pub fn recorded(problem: &Problem, scan: &Ssd, metadata: &[(&str, &str)]) -> File {
+    laid_out(&plain(problem, scan), Order::Blhp).stating(metadata)
+}
+
+fn plain(problem: &Problem, scan: &Ssd) -> File {
     let mut plain = File::of(problem, ComplexAs::Trailing);
     plain.add_output(problem, "zoh", &scan.out, Some(&scan.last_state), ComplexAs::Trailing);
-    let mut file = laid_out(&plain, Order::Blhp);
-    file.metadata.extend(metadata.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())));
-    file
+    plain
 }
 
 /// Tensors of chunks as the kernel has them: states (b, c, h, p, n), and sums (b, h, c, k), of which anything is past the end.
-pub fn with_chunks(mut file: File, shape: Shape, chunk: usize, scan: &Ssd) -> File {
+pub fn with_chunks(file: &File, shape: Shape, chunk: usize, scan: &Ssd) -> File {
     let Shape { batch, dim, dstate, seqlen, .. } = shape;
     let chunks = seqlen.div_ceil(chunk);
-    let states = written::tensor(safetensors::Dtype::F32, &[batch, dim, chunks, dstate], &scan.chunk_states);
-    let mut states = crate::layouts::permuted(&states, &[0, 2, 1, 3]);
+    let states = written::tensor(Dtype::F32, &[batch, dim, chunks, dstate], &scan.chunk_states);
+    let mut states = permuted(&states, &[0, 2, 1, 3]);
     states.shape = vec![batch, chunks, dim / 2, 2, dstate];
-    file.set("chunk_states.zoh", states);
     let rows = scan.cumsum.chunks(seqlen).step_by(2);
     let rows = rows.flat_map(|row| [row, &vec![f32::NAN; chunks * chunk - seqlen]].concat());
     let sums = [batch, dim / 2, chunks, chunk];
-    file.set("dA_cumsum.zoh", written::tensor(safetensors::Dtype::F32, &sums, &rows.collect::<Vec<_>>()));
-    file.metadata.insert("chunk".to_owned(), chunk.to_string());
-    file
-}
-
-pub fn judged(file: &File, positions: usize) -> CaseResult {
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    let recording = file.recording().by_positions(positions);
-    check("run", "run", &recording, &options, &|| {}).expect("a run").cases.remove(0)
+    let sums = written::tensor(Dtype::F32, &sums, &rows.collect::<Vec<_>>());
+    let file = file.with("chunk_states.zoh", states).with("dA_cumsum.zoh", sums);
+    file.stating(&[("chunk", &chunk.to_string())])
 }
 
 /// What fails of a file, by the certified route, and by the quick one, which must say the same.
 fn failing(file: &File) -> Vec<&'static str> {
-    let case = judged(file, 2);
-    let run = file.recording().read(&(0..SHAPE.batch * SHAPE.dim).collect::<Vec<_>>()).expect("a run");
+    // A chunk is walked in several stretches.
+    let (options, run) = (Options { diagnosis: Budget::Off, ..Options::EVERYTHING }, file.recording());
+    let case = check("run", "run", &run.by_positions(2), &options, &|| {}).expect("a run").cases.remove(0);
+    let run = whole(&file.recording());
     let contract = Promise::recorded(file.recording().layout().stages).contract;
+    let of = |at| quick::judge((Method::Zoh, &contract), &run.problem, at, &run.outputs[0].tensors);
+    let tallies: Vec<_> = run.problem.channels().map(of).collect();
     let mut by_quick = Vec::new();
     for (name, tensor) in case.tensors.iter() {
-        let of = |at| {
-            let tallies = quick::judge((Method::Zoh, &contract), &run.problem, at, &run.outputs[0].tensors);
-            tallies[name.output().expect("an output")]
-        };
-        let tallies: Vec<_> = run.problem.channels().map(of).collect();
-        if tallies.iter().any(|tally| tally.passed < tally.elements()) {
+        let of_tensor = || tallies.iter().map(|tallies| &tallies[name.output().expect("an output")]);
+        if of_tensor().any(|tally| tally.passed < tally.elements()) {
             by_quick.push(name.name());
         }
-        assert_eq!(tallies.iter().map(|tally| tally.elements()).sum::<usize>(), tensor.judged, "{name}");
+        assert_eq!(of_tensor().map(|tally| tally.elements()).sum::<usize>(), tensor.judged, "{name}");
     }
-    let fails = |(name, tensor): (ComputedName, &_)| {
-        let holdfast::results::TensorResult { verdict, .. } = tensor;
-        (*verdict == Verdict::Fail).then_some(name.name())
-    };
-    let failing: Vec<&str> = case.tensors.iter().filter_map(fails).collect();
+    let failing = written::failing(&case);
     assert_eq!(failing, by_quick);
     failing
 }
@@ -146,9 +139,9 @@ const STATED: [(&str, &str); 2] = [("chunk", "3"), ("scan", "log-space-3")];
 fn tensors_of_chunks_are_judged_by_themselves() {
     let (problem, _) = headed(Weights::Real, InputType::F32);
     let scan = ssd(&problem, CHUNK, |x| x);
-    let right = with_chunks(recorded(&problem, &scan, &STATED), SHAPE, CHUNK, &scan);
+    let right = with_chunks(&recorded(&problem, &scan, &STATED), SHAPE, CHUNK, &scan);
     assert_eq!(failing(&right), [""; 0]);
-    let case = judged(&right, 100);
+    let case = right.judged();
     assert_eq!(case.tensors[TensorName::DaCumsum].judged, problem.u.len());
     for (name, tensor) in case.tensors.iter() {
         let share = tensor.worst.as_ref().expect("judged").share;
@@ -158,12 +151,12 @@ fn tensors_of_chunks_are_judged_by_themselves() {
     let states = |change: &dyn Fn(&mut [f32])| {
         let mut wrong = ssd(&problem, CHUNK, |x| x);
         wrong.chunk_states.chunks_mut(row).for_each(change);
-        failing(&with_chunks(right.clone(), SHAPE, CHUNK, &wrong))
+        failing(&with_chunks(&right, SHAPE, CHUNK, &wrong))
     };
     let sums = |change: &dyn Fn(&mut [f32])| {
         let mut wrong = ssd(&problem, CHUNK, |x| x);
         wrong.cumsum.chunks_mut(SHAPE.seqlen).for_each(change);
-        failing(&with_chunks(right.clone(), SHAPE, CHUNK, &wrong))
+        failing(&with_chunks(&right, SHAPE, CHUNK, &wrong))
     };
     assert_eq!(states(&|row| row[dstate..].rotate_left(dstate)), ["chunk_states"]);
     assert_eq!(states(&|row| row[dstate] *= 1.0001), ["chunk_states"]);
@@ -181,14 +174,14 @@ fn tensors_of_chunks_are_judged_by_themselves() {
     endless.a.fill(-1e-9);
     for wrong in [late, endless] {
         let wrong = Ssd { cumsum: scan.cumsum.clone(), ..ssd(&wrong, CHUNK, |x| x) };
-        assert_eq!(failing(&with_chunks(right.clone(), SHAPE, CHUNK, &wrong)), ["chunk_states"]);
+        assert_eq!(failing(&with_chunks(&right, SHAPE, CHUNK, &wrong)), ["chunk_states"]);
     }
     // Places are the file's own: (b, c, h, p, n) and (b, h, c, k).
     let mut wrong = ssd(&problem, CHUNK, |x| x);
     wrong.chunk_states[(6 + 5) * row + 2 * dstate + 1] += 1.0;
     wrong.cumsum[(6 + 5) * 7 + 4] += 1.0;
     wrong.cumsum[(6 + 4) * 7 + 4] += 1.0;
-    let case = judged(&with_chunks(right, SHAPE, CHUNK, &wrong), 100);
+    let case = with_chunks(&right, SHAPE, CHUNK, &wrong).judged();
     let place = |name| case.tensors[name].worst.as_ref().expect("one").place.clone();
     assert_eq!(place(TensorName::ChunkStates), "item 1, chunk 2, head 2, channel 1, state 1");
     assert_eq!(place(TensorName::DaCumsum), "item 1, head 2, chunk 1, position 1");
@@ -211,19 +204,18 @@ fn a_state_before_a_chunk_is_the_last_one_of_what_is_before() {
             let bounds = budget::scan(method, &problem, &Contract::FRAMEWORK).tensors;
             let len = SHAPE.dstate * weights.width();
             for chunk in 1..CHUNKS {
-                let before = shortened(&problem, chunk * CHUNK);
+                let indices = |i| if i % SHAPE.seqlen < chunk * CHUNK { 0 } else { -1 };
+                let indices: Vec<i64> = (0..SHAPE.batch * SHAPE.seqlen).map(indices).collect();
+                let packed = Some(Arc::new(Packed::by_indices(&indices, SHAPE.seqlen)));
+                let before = Problem { packed, conventions: Default::default(), ..problem.clone() };
                 let (want, state) = (solve(&before), TensorName::ChunkStates);
+                let want = &want[TensorName::LastState].values;
                 let of_row = |values: &[f64]| -> Vec<f64> {
                     values.chunks(CHUNKS * len).flat_map(|row| row[chunk * len..][..len].to_vec()).collect()
                 };
-                assert_eq!(
-                    of_row(&whole[state].values),
-                    want[TensorName::LastState].values,
-                    "{weights} {method}"
-                );
+                assert_eq!(of_row(&whole[state].values), *want, "{weights} {method}");
                 let of_quick = of_row(&quick[state]);
-                for (i, (quick, want)) in of_quick.iter().zip(&want[TensorName::LastState].values).enumerate()
-                {
+                for (i, (quick, want)) in of_quick.iter().zip(want).enumerate() {
                     let n = i / weights.width();
                     let at = (n / SHAPE.dstate * CHUNKS + chunk) * SHAPE.dstate + n % SHAPE.dstate;
                     let bound = bounds[state].bound[at];
@@ -234,38 +226,18 @@ fn a_state_before_a_chunk_is_the_last_one_of_what_is_before() {
     }
 }
 
-/// The first positions alone, and nothing asked of their chunks.
-fn shortened(problem: &Problem, seqlen: usize) -> Problem {
-    let (mut short, width) = (problem.clone(), problem.weights.width());
-    let cut = |values: &[f32], width: usize| -> Vec<f32> {
-        values.chunks(SHAPE.seqlen * width).flat_map(|row| row[..seqlen * width].to_vec()).collect()
-    };
-    (short.shape.seqlen, short.conventions.chunk) = (seqlen, None);
-    (short.u, short.delta) = (cut(&problem.u, 1), cut(&problem.delta, 1));
-    (short.b, short.c) = (cut(&problem.b, width), cut(&problem.c, width));
-    short.z = problem.z.as_ref().map(|z| cut(z, 1));
-    short
-}
-
 /// Without heads too, under either name; and of one chunk nothing has to be stated.
 #[test]
 fn states_of_one_chunk_need_no_statement() {
     let (problem, _) = headed(Weights::Real, InputType::F32);
     let scan = ssd(&problem, SHAPE.seqlen, |x| x);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &scan.out, Some(&scan.last_state), ComplexAs::Trailing);
     let shape = [SHAPE.batch, 1, SHAPE.dim, SHAPE.dstate];
-    for name in ["states.zoh", "chunk_states.zoh"] {
-        for wrong in [0.0, 1e-3] {
-            let mut file = file.clone();
-            let mut states = scan.chunk_states.clone();
-            states[5] += wrong;
-            file.set(name, written::tensor(safetensors::Dtype::F32, &shape, &states));
-            let case = judged(&file, 3);
-            let expected = if wrong == 0.0 { Verdict::Pass } else { Verdict::Fail };
-            assert_eq!(case.tensors[TensorName::ChunkStates].verdict, expected, "{name}");
-            assert_eq!(case.tensors[TensorName::Out].verdict, Verdict::Pass);
-        }
+    for (name, wrong) in [("states.zoh", 0.0), ("states.zoh", 1e-3), ("chunk_states.zoh", 1e-3)] {
+        let mut states = scan.chunk_states.clone();
+        states[5] += wrong;
+        let file = plain(&problem, &scan).with(name, written::tensor(Dtype::F32, &shape, &states));
+        let expected: &[&str] = if wrong == 0.0 { &[] } else { &["chunk_states"] };
+        assert_eq!(written::failing(&file.judged()), expected, "{name}");
     }
 }
 
@@ -273,45 +245,28 @@ fn states_of_one_chunk_need_no_statement() {
 fn what_says_no_chunks_is_refused() {
     let (problem, _) = headed(Weights::Real, InputType::F32);
     let scan = ssd(&problem, CHUNK, |x| x);
-    let right = with_chunks(recorded(&problem, &scan, &STATED), SHAPE, CHUNK, &scan);
     let without = recorded(&problem, &scan, &STATED);
-    let bare = |key: &str| {
-        let mut file = right.clone();
-        file.metadata.remove(key);
-        file
-    };
-    let stated = |key: &str, text: &str| {
-        let mut file = right.clone();
-        file.metadata.insert(key.to_owned(), text.to_owned());
-        file
-    };
-    let mut packed = right.clone();
-    let indices = [0i32; SHAPE.batch * SHAPE.seqlen].iter().flat_map(|x| x.to_le_bytes()).collect();
-    packed.set(
-        "seq_idx",
-        written::Tensor { dtype: safetensors::Dtype::I32, shape: vec![2, 7], bytes: indices },
-    );
-    let mut wide = right.clone();
-    wide.remove("dA_cumsum.zoh");
-    let sums = right.tensors.iter().find(|(name, _)| name == "dA_cumsum.zoh").expect("there").1.clone();
-    wide.set("dA_cumsum.zoh", written::Tensor { shape: vec![2, 3, 9, 1], ..sums });
+    let right = with_chunks(&without, SHAPE, CHUNK, &scan);
+    let sums = written::Tensor { shape: vec![2, 3, 9, 1], ..right.get("dA_cumsum.zoh").clone() };
     for (file, says) in [
         (
-            bare("chunk"),
+            right.without("chunk"),
             "`chunk_states.zoh` is of chunks, expected the metadata `chunk` (hint: state chunk=64",
         ),
-        (stated("chunk", "0"), "metadata `chunk` is `0`, expected a number of positions"),
+        (right.stating(&[("chunk", "0")]), "metadata `chunk` is `0`, expected a number of positions"),
         (
-            stated("chunk", "4"),
-            "tensor `chunk_states.zoh` has shape (2, 3, 3, 2, 4), expected (2, 2, 3, 2, 4)",
+            right.stating(&[("chunk", "4")]),
+            "`chunk_states.zoh` has shape (2, 3, 3, 2, 4), expected (2, 2, 3, 2, 4)",
         ),
-        (stated("direction", "reverse"), "expected a scan from the first position on"),
-        (stated("chunk_size", "3"), "chunk the length of chunks whose states are recorded"),
-        (packed, "expected sequences that are not packed"),
-        (wide, "tensor `dA_cumsum.zoh` has shape (2, 3, 9, 1), expected (2, 3, 3, 3)"),
+        (right.stating(&[("direction", "reverse")]), "expected a scan from the first position on"),
+        (right.stating(&[("chunk_size", "3")]), "chunk the length of chunks whose states are recorded"),
+        (right.with("seq_idx", integers(&[0; 14], &[2, 7])), "expected sequences that are not packed"),
+        (
+            right.with("dA_cumsum.zoh", sums),
+            "tensor `dA_cumsum.zoh` has shape (2, 3, 9, 1), expected (2, 3, 3, 3)",
+        ),
         (without, "metadata `chunk` is `3`, expected none without chunk_states or dA_cumsum"),
     ] {
-        let error = file.try_recording().expect_err("it is no run").to_string();
-        assert!(error.contains(says), "{error}");
+        file.is_refused(says);
     }
 }

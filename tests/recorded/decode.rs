@@ -1,8 +1,6 @@
 //! Promise: a state that is stored in fewer bits after each step, as models decode, is judged as such where it is stated.
 
-use holdfast::check::{Options, check};
-use holdfast::judge::diagnose::Budget;
-use holdfast::problem::{InputType, Problem, Stages};
+use holdfast::problem::{InputType, Problem};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
 use rand::RngExt as _;
@@ -46,9 +44,7 @@ fn decoded(problem: &Problem, stored: InputType, reads_stored: bool) -> [Vec<f32
 fn judged(problem: &Problem, [out, last]: &[Vec<f32>; 2], metadata: &[(&str, &str)]) -> CaseResult {
     let mut file = File::of(problem, ComplexAs::Trailing);
     file.add_output(problem, "zoh", out, Some(last), ComplexAs::Trailing);
-    file.metadata.extend(metadata.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())));
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases.remove(0)
+    file.stating(metadata).judged()
 }
 
 #[test]
@@ -73,8 +69,6 @@ fn a_cache_is_judged_by_its_own_type() {
     let case = judged(&problem, &stored, &[of_type, reads_unrounded]);
     assert_eq!(case.verdict, Verdict::Fail);
     let text = "state_type=bf16, state_read=unrounded";
-    let stages: Stages = text.parse().expect("stages");
-    assert_eq!(stages.to_string(), text);
     assert_eq!(judged(&problem, &unrounded, &[("arithmetic", text)]).verdict, Verdict::Pass);
 }
 
@@ -104,9 +98,6 @@ fn what_is_read_of_no_cache_is_refused() {
         ("state_typ", "bf16", "did you mean `state_type`?"),
         ("arithmetic", "state_read=unrounded", "expected f32, f16, bf16 or tf32"),
     ] {
-        let mut file = file.clone();
-        file.metadata.insert(key.to_owned(), text.to_owned());
-        let error = file.try_recording().expect_err("it is no run").to_string();
-        assert!(error.contains(says), "{error}");
+        file.stating(&[(key, text)]).is_refused(says);
     }
 }

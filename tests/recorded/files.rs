@@ -3,8 +3,6 @@
 
 use std::io::Cursor;
 
-use holdfast::check::Options;
-use holdfast::judge::diagnose::Budget;
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
@@ -130,9 +128,7 @@ fn a_wrong_tensor_is_named() {
         ("u", tensor(Dtype::F32, &[2, 4, 5], &nan_at(27)), "tensor `u` is NaN at (1, 1, 2), expected a finite number"),
         ("C", tensor(Dtype::F32, &[4, 3], &[f32::INFINITY; 12]), "tensor `C` is inf at (0, 0)"),
     } {
-        let mut file = run.clone();
-        file.set(name, tensor.clone());
-        let error = read(&file.bytes()).expect_err(says);
+        let error = read(&run.with(name, tensor.clone()).bytes()).expect_err(says);
         assert!(error.contains(says) && error.contains("(hint: "), "{error}");
     }
 }
@@ -155,19 +151,15 @@ fn a_run_of_zero_size_is_refused() {
         for name in ["A", "B", "C"] {
             file.set(name, zeros(Dtype::F32, &[dim, dstate]));
         }
-        let error = read(&file.bytes()).expect_err(what);
-        assert!(error.contains(&format!("has {what} = 0, expected at least 1")), "{error}");
+        file.is_refused(&format!("has {what} = 0, expected at least 1"));
     }
 }
 
 #[test]
 fn a_missing_tensor_is_named() {
     for name in ["u", "delta", "A", "B", "C"] {
-        let mut file = run(Weights::Complex, InputType::Bf16);
-        file.remove(name);
-        let error = read(&file.bytes()).expect_err(name);
         let says = format!("tensor `{name}` is missing, expected u, delta, A, B and C; found");
-        assert!(error.contains(&says), "{error}");
+        run(Weights::Complex, InputType::Bf16).without(name).is_refused(&says);
     }
 }
 
@@ -175,8 +167,7 @@ fn a_missing_tensor_is_named() {
 fn a_run_without_outputs_is_refused() {
     let mut file = run(Weights::Real, InputType::F32);
     file.tensors.retain(|(name, _)| !name.contains('.'));
-    let error = read(&file.bytes()).expect_err("nothing to judge");
-    assert!(error.contains("found no output, expected at least one tensor `out.METHOD`"), "{error}");
+    file.is_refused("found no output, expected at least one tensor `out.METHOD`");
 }
 
 #[test]
@@ -202,10 +193,7 @@ fn metadata_that_contradict_are_named() {
         ("input_type", "fp16", "metadata `input_type` is `fp16`, expected f32, f16 or bf16"),
         ("input_type", "bf16", "tensor `u` is of type F16, expected BF16 as the metadata `input_type` claims"),
     } {
-        let mut file = run(Weights::Real, InputType::F16);
-        file.metadata.insert(key.to_string(), value.to_string());
-        let error = read(&file.bytes()).expect_err(says);
-        assert!(error.contains(says), "{error}");
+        run(Weights::Real, InputType::F16).stating(&[(*key, *value)]).is_refused(says);
     }
 }
 
@@ -228,11 +216,7 @@ fn tensors_may_have_the_names_that_other_scans_have() {
         ("dlast_state", "dfinal_states"),
         ("grad.u.zoh", "grad.x.zoh"),
     ] {
-        let (name, elsewhere) = (name.to_owned(), elsewhere.to_owned());
-        file.tensors
-            .iter_mut()
-            .filter(|(own, _)| *own == name)
-            .for_each(|(own, _)| own.clone_from(&elsewhere));
+        file = file.without(name).with(elsewhere, file.get(name).clone());
     }
     let theirs = file.recording();
     let both = [&ours, &theirs].map(|run| {
@@ -255,26 +239,17 @@ fn limits_of_the_step_are_read_as_people_write_them() {
         ("time_step_limit", "[0.0, Infinity]", "; dt_limit = 0 inf is stated"),
         ("dt_limit", " (0.0, 1e-1) ", "; dt_limit = 0 0.1 is stated"),
     ] {
-        let mut file = run(Weights::Real, InputType::F32);
-        file.metadata.insert(key.to_owned(), text.to_owned());
-        let verdicts = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-        let checked =
-            holdfast::check::check("run", "run", &file.recording(), &verdicts, &|| {}).expect("fits");
-        assert!(checked.note.why.contains(says), "{}", checked.note.why);
+        let why = run(Weights::Real, InputType::F32).stating(&[(key, text)]).checked().note.why;
+        assert!(why.contains(says), "{why}");
     }
 }
 
 #[test]
 fn metadata_that_say_nothing_to_the_format_are_notes_and_listed() {
-    let mut file = run(Weights::Real, InputType::F32);
-    for key in ["torch", "device", "layer", "seed", "heads", "note.dt_limit", "stateful"] {
-        file.metadata.insert(key.to_owned(), "1".to_owned());
-    }
-    let verdicts = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    let recording = file.recording();
-    let checked = holdfast::check::check("run", "run", &recording, &verdicts, &|| {}).expect("fits");
+    let notes = ["torch", "device", "layer", "seed", "heads", "note.dt_limit", "stateful"];
+    let why = run(Weights::Real, InputType::F32).stating(&notes.map(|key| (key, "1"))).checked().note.why;
     let says = "; metadata not used: device, heads, layer, note.dt_limit, seed, stateful, torch";
-    assert!(checked.note.why.contains(says), "{}", checked.note.why);
+    assert!(why.contains(says), "{why}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Promise: limits of the step and a type for each tensor, as a recording states them, are what it is judged by.
 
-use holdfast::check::{Checked, Options, check};
-use holdfast::judge::diagnose::Budget;
+use holdfast::check::check;
 use holdfast::judge::quick;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
@@ -79,14 +78,8 @@ fn file(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> File {
     file
 }
 
-fn judged(file: &File, causes: Option<&str>) -> Checked {
-    let diagnosis = if causes.is_some() { Budget::Thorough } else { Budget::Off };
-    let options = Options { diagnosis, ..asking(causes.unwrap_or_default()) };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("fits")
-}
-
 fn passes(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> bool {
-    judged(&file(problem, method, outputs), None).cases[0].verdict == Verdict::Pass
+    file(problem, method, outputs).verdict() == Verdict::Pass
 }
 
 /// Whether the quick route passes all of it within this share of the bounds.
@@ -213,7 +206,9 @@ fn a_fault_beside_a_limit_is_named() {
     let problem = limited(Weights::Real, Operand::Variable);
     let without_bias = Problem { delta_bias: Some(vec![0.0; problem.shape.dim]), ..problem.clone() };
     let outputs = scanned(&without_bias, Method::Foh);
-    let case = judged(&file(&problem, Method::Foh, &outputs), Some("bias-missing")).cases.remove(0);
+    let recording = file(&problem, Method::Foh, &outputs).recording();
+    let case =
+        check("run", "run", &recording, &asking("bias-missing"), &|| {}).expect("fits").cases.remove(0);
     assert_eq!((case.verdict, &*case.diagnosis[0].name), (Verdict::Fail, "bias-missing"));
 }
 
@@ -238,7 +233,7 @@ fn every_tensor_is_judged_by_its_own_type() {
         let problem = drawn(weights, operand, mixed());
         let outputs = scanned(&problem, method);
         let right = file(&problem, method, &outputs);
-        let why = judged(&right, None).note.why;
+        let why = right.checked().note.why;
         assert!(why.contains("; delta is in f32") && why.contains("; last_state is in bf16"), "{why}");
         assert!(passes(&problem, method, &outputs), "{method} {weights} {operand}");
         let read = right.recording().read(&[0, 1, 2, 3]).expect("readable");
@@ -275,7 +270,7 @@ fn outputs_may_be_wider_than_inputs() {
     let mut outputs = scanned(&problem, Method::Zoh);
     assert!(passes(&problem, Method::Zoh, &outputs));
     outputs[Out].values.iter_mut().for_each(|value| *value = Bf16.round(*value));
-    let checked = judged(&file(&problem, Method::Zoh, &outputs), None);
+    let checked = file(&problem, Method::Zoh, &outputs).checked();
     assert_eq!(checked.cases[0].verdict, Verdict::Fail);
     let says =
         "(hint: every output is f32 but holds values of bf16 only: the metadata input_type = bf16 says so";
@@ -298,19 +293,22 @@ fn a_gradient_is_of_the_type_of_its_input() {
     }
 }
 
-/// Stored in f32 of an input in 16 bits.
+/// Stored in f32 of an input in 16 bits. What was computed is no part of the inputs.
 #[test]
 fn a_gradient_may_be_wider_than_its_input() {
     let problem = drawn(Weights::Real, Operand::Variable, mixed());
     let given = given(&problem);
     let [_, found] = gradients(&problem, &given, Method::Zoh);
     let mut file = backward::recorded((&problem, &given), "zoh", &found, ComplexAs::Trailing);
+    let fingerprint = |file: &File| file.recording().overview().expect("a run").fingerprint;
+    let before = fingerprint(&file);
     for (rounded, verdict) in [(false, Verdict::Pass), (true, Verdict::Fail)] {
         let values = found[U].values.iter().map(|x| if rounded { Bf16.round(*x) } else { *x });
         let Tensor { shape, .. } = &found[U];
         file.set("grad.u.zoh", tensor(Dtype::F32, shape, &values.collect::<Vec<f32>>()));
         assert_eq!(of_gradients(&file.recording(), None)[U].verdict, verdict);
-        assert!(judged(&file, None).note.why.contains("; grad.u is in f32"));
+        assert!(file.checked().note.why.contains("; grad.u is in f32"));
+        assert_eq!(fingerprint(&file), before);
     }
 }
 

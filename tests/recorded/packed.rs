@@ -3,23 +3,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use holdfast::check::{Options, check};
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::kernel::{Backend as _, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::stretch::Inputs as _;
 use holdfast::problem::{InputType, Operand, OutputGradients, Packed, Problem, Shape, Weights};
 use holdfast::promise::Promise;
-use holdfast::results::{CaseResult, Verdict};
-use holdfast::tensor::GradientName::{self, InitialState};
+use holdfast::results::Verdict;
+use holdfast::tensor::GradientName::InitialState;
 use holdfast::tensor::{Gradients, TensorName};
-use holdfast::truth;
+use holdfast::truth::{self, scan::ScanTruth};
 use rand::RngExt as _;
 use safetensors::Dtype;
 
 use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File, Tensor, dtype, tensor};
+use crate::written::{ComplexAs, File, Tensor, dtype, failing, tensor};
 
 /// One item of three sequences, or two items of which one has padding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,9 +29,14 @@ pub enum By {
 const STARTS: [usize; 4] = [0, 1, 5, 11];
 const INDICES: [[i64; 11]; 2] = [[4, 4, 4, 9, 9, 9, 9, 9, 4, 4, 4], [0, 0, -1, -2, 7, 7, 7, 7, 7, 7, 7]];
 
+/// A sequence: its item and positions, and the places of its initial state and its last one among those of the item.
+type Own = (usize, Range<usize>, [Option<usize>; 2]);
+
+/// A sequence as a problem of its own, and its part of a loss.
+type Part = (Problem, OutputGradients);
+
 impl By {
-    /// The sequences: their item, positions, and whether they have the item's initial state and its last one.
-    fn sequences(self) -> Vec<(usize, Range<usize>, [Option<usize>; 2])> {
+    fn sequences(self) -> Vec<Own> {
         match self {
             By::Starts => (0..3).map(|i| (0, STARTS[i]..STARTS[i + 1], [Some(i); 2])).collect(),
             By::Indices => vec![
@@ -53,116 +56,81 @@ impl By {
         }
     }
 
-    fn states(self) -> usize {
-        if self == By::Starts { 3 } else { 1 }
-    }
-
-    /// Whether a position is of a sequence.
-    fn has(self, item: usize, l: usize) -> bool {
-        self.sequences().iter().any(|(of, positions, _)| *of == item && positions.contains(&l))
+    /// Items, and states of each.
+    fn counts(self) -> [usize; 2] {
+        if self == By::Starts { [1, 3] } else { [2, 1] }
     }
 }
 
-/// A problem that starts from given states, and a loss that sees the last ones. Padding has zeros.
-pub fn drawn(by: By, weights: Weights, operand: Operand, input: InputType) -> (Problem, OutputGradients) {
-    let shape =
-        Shape { batch: if by == By::Starts { 1 } else { 2 }, dim: 4, dstate: 3, seqlen: 11, groups: 2 };
+/// Each sequence by itself; all of them have one A, D and bias.
+fn apart(by: By, weights: Weights, operand: Operand) -> Vec<Part> {
     let mut rng = generator("packed");
-    let layout = Layout { shape, weights, input, b: operand, c: operand, gate: true, extras: true };
-    let mut problem = layout.random(&mut rng);
-    let mut values = |len: usize, input: InputType| {
-        (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect::<Vec<f32>>()
+    let mut first: Option<Problem> = None;
+    let of = |(_, positions, [initial, last]): Own| {
+        let shape = Shape { batch: 1, dim: 4, dstate: 3, seqlen: positions.len(), groups: 2 };
+        let (b, c) = (operand, operand);
+        let layout = Layout { shape, weights, input: InputType::F32, b, c, gate: true, extras: true };
+        let mut problem = layout.random(&mut rng);
+        let mut values = |len: usize| (0..len).map(|_| rng.random_range(-1.0f32..1.0)).collect::<Vec<f32>>();
+        problem.initial_state = initial.map(|_| values(problem.a.len()));
+        let dlast_state = last.map(|_| values(problem.a.len()));
+        let given = OutputGradients { dout: values(problem.u.len()), dlast_state };
+        let Problem { a, b, c, d, delta_bias, .. } = first.get_or_insert_with(|| problem.clone()).clone();
+        if operand == Operand::Constant {
+            (problem.b, problem.c) = (b, c);
+        }
+        let judged_channels = problem.channels().collect();
+        (Problem { a, d, delta_bias, judged_channels, ..problem }, given)
     };
-    let states = shape.batch * shape.dim * by.states() * shape.dstate * weights.width();
-    problem.initial_state = Some(values(states, InputType::F32));
-    let mut dout = values(problem.u.len(), input);
-    let dlast_state = Some(values(states, InputType::F32));
+    by.sequences().into_iter().map(of).collect()
+}
+
+/// The sequences in their items. Padding has zeros.
+fn together(by: By, parts: &[Part]) -> Part {
+    let (first, [items, _]) = (&parts[0].0, by.counts());
+    let width = first.weights.width();
+    let all = |of: fn(&Part) -> Option<&Vec<f32>>| -> Vec<Vec<f32>> {
+        parts.iter().map(|part| of(part).cloned().unwrap_or_default()).collect()
+    };
+    let rows = |width: usize, of| put(by, width, None, &all(of));
+    let states = |slot: usize, of| Some(put(by, width, Some(slot), &all(of)));
+    let operand = |operand, values: &[f32], of| match operand {
+        Operand::Constant => values.to_vec(),
+        Operand::Variable => rows(width, of),
+    };
+    let mut problem = Problem {
+        shape: Shape { batch: items, seqlen: 11, ..first.shape },
+        u: rows(1, |(part, _)| Some(&part.u)),
+        delta: rows(1, |(part, _)| Some(&part.delta)),
+        b: operand(first.b_operand, &first.b, |(part, _)| Some(&part.b)),
+        c: operand(first.c_operand, &first.c, |(part, _)| Some(&part.c)),
+        z: Some(rows(1, |(part, _)| part.z.as_ref())),
+        initial_state: states(0, |(part, _)| part.initial_state.as_ref()),
+        packed: Some(Arc::new(by.packed())),
+        ..first.clone()
+    };
     problem.judged_channels = problem.channels().collect();
-    let rows = |problem: &mut Problem, clear: &dyn Fn(&mut [f32], usize, usize)| {
-        let Problem { u, delta, z, .. } = problem;
-        let channels = [Some(u), Some(delta), z.as_mut()];
-        channels.into_iter().flatten().for_each(|values| clear(values, shape.dim, 1));
-        if operand == Operand::Variable {
-            let rows = shape.groups * shape.dstate;
-            clear(&mut problem.b, rows, weights.width());
-            clear(&mut problem.c, rows, weights.width());
-        }
-    };
-    let clear = |values: &mut [f32], rows: usize, width: usize| {
-        for (i, value) in values.iter_mut().enumerate() {
-            if !by.has(i / (rows * shape.seqlen * width), i / width % shape.seqlen) {
-                *value = 0.0;
-            }
-        }
-    };
-    rows(&mut problem, &clear);
-    clear(&mut dout, shape.dim, 1);
-    problem.packed = Some(Arc::new(by.packed()));
-    (problem, OutputGradients { dout, dlast_state })
+    let dout = rows(1, |(_, given)| Some(&given.dout));
+    (problem, OutputGradients { dout, dlast_state: states(1, |(_, given)| given.dlast_state.as_ref()) })
 }
 
-/// Some positions of each row of an item.
-fn cut(values: &[f32], (items, item): (usize, usize), width: usize, positions: &Range<usize>) -> Vec<f32> {
-    let of_item = values.len() / items;
-    let rows = values[item * of_item..(item + 1) * of_item].chunks(11 * width);
-    rows.flat_map(|row| row[positions.start * width..positions.end * width].to_vec()).collect()
+/// A problem that starts from given states.
+pub fn drawn(by: By, weights: Weights, operand: Operand) -> Problem {
+    together(by, &apart(by, weights, operand)).0
 }
 
-/// A sequence by itself.
-fn part(
-    (problem, given): (&Problem, &OutputGradients),
-    (item, positions, [initial, last]): &(usize, Range<usize>, [Option<usize>; 2]),
-    count: usize,
-) -> (Problem, OutputGradients) {
-    let (items, width) = (problem.shape.batch, problem.weights.width());
-    let rows = |values: &Vec<f32>, width| cut(values, (items, *item), width, positions);
-    let states = |values: &Vec<f32>, slot: usize| -> Vec<f32> {
-        let len = 3 * width;
-        let own = &values[item * 4 * count * len..][..4 * count * len];
-        own.chunks(count * len).flat_map(|channel| channel[slot * len..(slot + 1) * len].to_vec()).collect()
+/// Values of sequences, put where they belong: `of` has them in rows of positions, or of initial states (0) or last ones (1).
+fn put<T: Copy + Default>(by: By, width: usize, states: Option<usize>, of: &[Vec<T>]) -> Vec<T> {
+    let ([items, count], (dim, dstate)) = (by.counts(), (4, 3));
+    let (rows, row) = match states {
+        Some(_) => (dim, count * dstate),
+        None => (of[0].len() / by.sequences()[0].1.len() / width, 11),
     };
-    let operand = |operand, values: &Vec<f32>| match operand {
-        Operand::Constant => values.clone(),
-        Operand::Variable => rows(values, width),
-    };
-    let alone = Problem {
-        shape: Shape { batch: 1, seqlen: positions.len(), ..problem.shape },
-        u: rows(&problem.u, 1),
-        delta: rows(&problem.delta, 1),
-        b: operand(problem.b_operand, &problem.b),
-        c: operand(problem.c_operand, &problem.c),
-        z: problem.z.as_ref().map(|z| rows(z, 1)),
-        initial_state: initial.map(|slot| states(problem.initial_state.as_ref().expect("given"), slot)),
-        judged_channels: (0..4).map(|channel| (0, channel)).collect(),
-        packed: None,
-        ..problem.clone()
-    };
-    let dlast_state = given.dlast_state.as_ref().zip(*last).map(|(values, slot)| states(values, slot));
-    (alone, OutputGradients { dout: rows(&given.dout, 1), dlast_state })
-}
-
-/// Values of sequences alone, put where they belong: `of` has them in rows of positions, or of states.
-fn put(
-    by: By,
-    (problem, width): (&Problem, usize),
-    name: Result<TensorName, GradientName>,
-    of: &[Vec<f64>],
-) -> Vec<f64> {
-    let Shape { batch, dim, dstate, .. } = problem.shape;
-    let slot = match name {
-        Ok(TensorName::LastState) => Some(1),
-        Err(InitialState) => Some(0),
-        _ => None,
-    };
-    let rows = of[0].len() / by.sequences()[0].1.len() / width;
-    let (rows, row) = if slot.is_some() { (dim, by.states() * dstate) } else { (rows, 11) };
-    let mut whole = vec![0.0; batch * rows * row * width];
+    let mut whole = vec![T::default(); items * rows * row * width];
     for ((item, positions, slots), values) in by.sequences().into_iter().zip(of) {
-        let own = match slot {
-            Some(which) => match slots[which] {
-                Some(slot) => slot * dstate * width..(slot + 1) * dstate * width,
-                None => continue,
-            },
+        let own = match states.map(|which| slots[which]) {
+            Some(Some(slot)) => slot * dstate * width..(slot + 1) * dstate * width,
+            Some(None) => continue,
             None => positions.start * width..positions.end * width,
         };
         for (i, values) in values.chunks(own.len()).enumerate() {
@@ -198,7 +166,7 @@ pub fn file(by: By, problem: &Problem) -> File {
 
 fn states(by: By, problem: &Problem, values: &[f32]) -> Tensor {
     let Shape { batch, dim, dstate, .. } = problem.shape;
-    let (len, count) = (dstate * problem.weights.width(), by.states());
+    let (len, [_, count]) = (dstate * problem.weights.width(), by.counts());
     let mut turned = values.to_vec();
     for (i, values) in values.chunks(len).enumerate() {
         let (channel, slot) = (i / count, i % count);
@@ -216,9 +184,10 @@ pub fn add(by: By, file: &mut File, problem: &Problem, method: Method, out: &[f6
     file.set(&format!("last_state.{method}"), states(by, problem, &last));
 }
 
-pub fn judged(file: &File) -> Vec<CaseResult> {
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
+/// A truth as what a scan returned.
+pub fn add_truth(by: By, file: &mut File, problem: &Problem, truth: &ScanTruth) {
+    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
+    add(by, file, problem, truth.method, out, last);
 }
 
 fn kinds() -> impl Iterator<Item = (By, Weights, Operand)> {
@@ -231,51 +200,43 @@ fn kinds() -> impl Iterator<Item = (By, Weights, Operand)> {
     .into_iter()
 }
 
+fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&x| f64::from(x)).collect()
+}
+
 /// Truth of a packed problem is that of its sequences, and a kernel that scans them apart passes; one that scans on fails.
 #[test]
 fn sequences_are_scanned_apart() {
     for (by, weights, operand) in kinds() {
-        let (problem, given) = drawn(by, weights, operand, InputType::F32);
-        let parts: Vec<Problem> =
-            by.sequences().iter().map(|own| part((&problem, &given), own, by.states()).0).collect();
+        let parts = apart(by, weights, operand);
+        let (problem, _) = together(by, &parts);
         let truths = truth::scan::solve(&problem, &Method::ALL).expect("certified");
         let mut good = file(by, &problem);
         let mut bad = good.clone();
         let plain = Problem { initial_state: None, packed: None, ..problem.clone() };
         for truth in &truths {
-            let scanned: Vec<_> = parts
-                .iter()
-                .map(|part| {
-                    let truth = truth::scan::solve(part, &[truth.method]).expect("certified").remove(0);
-                    (truth.tensors, ReferenceBackend.scan(truth.method, part).expect("it runs"))
-                })
-                .collect();
-            let width = |name| if name == TensorName::Out { 1 } else { weights.width() };
-            let of = |name: TensorName| {
-                let wants: Vec<Vec<f64>> =
-                    scanned.iter().map(|(want, _)| want[name].values.clone()).collect();
-                assert_eq!(
-                    truth.tensors[name].values,
-                    put(by, (&problem, width(name)), Ok(name), &wants),
-                    "{by:?} {weights} {operand} {} {name}",
-                    truth.method
-                );
-                let got = |got: &Vec<f32>| got.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
-                let got: Vec<Vec<f64>> = scanned.iter().map(|(_, scan)| got(&scan[name].values)).collect();
-                put(by, (&problem, width(name)), Ok(name), &got)
+            let scan = |(part, _): &Part| {
+                let want = truth::scan::solve(part, &[truth.method]).expect("certified").remove(0).tensors;
+                (want, ReferenceBackend.scan(truth.method, part).expect("it runs"))
             };
-            let (out, last) = (of(TensorName::Out), of(TensorName::LastState));
+            let scanned: Vec<_> = parts.iter().map(scan).collect();
+            let tensors = [(TensorName::Out, 1, None), (TensorName::LastState, weights.width(), Some(1))];
+            let [out, last] = tensors.map(|(name, width, states)| {
+                let wants: Vec<_> = scanned.iter().map(|(want, _)| want[name].values.clone()).collect();
+                let (want, form) = (&truth.tensors[name].values, truth.method);
+                assert_eq!(*want, put(by, width, states, &wants), "{by:?} {weights} {operand} {form} {name}");
+                let got: Vec<_> = scanned.iter().map(|(_, scan)| widened(&scan[name].values)).collect();
+                put(by, width, states, &got)
+            });
             add(by, &mut good, &problem, truth.method, &out, &last);
             let on = ReferenceBackend.scan(truth.method, &plain).expect("it runs");
-            let on: Vec<f64> = on[TensorName::Out].values.iter().map(|&x| f64::from(x)).collect();
-            add(by, &mut bad, &problem, truth.method, &on, &last);
+            add(by, &mut bad, &problem, truth.method, &widened(&on[TensorName::Out].values), &last);
         }
-        for case in judged(&good) {
+        for case in good.checked().cases {
             assert_eq!(case.verdict, Verdict::Pass, "{by:?} {weights} {operand} {}", case.id);
         }
-        for case in judged(&bad) {
-            let (_, out) = case.tensors.iter().next().expect("it has an output");
-            assert_eq!(out.verdict, Verdict::Fail, "{by:?} {weights} {operand} {}", case.id);
+        for case in bad.checked().cases {
+            assert!(failing(&case).contains(&"out"), "{by:?} {weights} {operand} {}", case.id);
         }
     }
 }
@@ -284,14 +245,12 @@ fn sequences_are_scanned_apart() {
 #[test]
 fn stretches_end_where_sequences_do() {
     for (by, weights, operand) in kinds() {
-        let (problem, _) = drawn(by, weights, operand, InputType::F32);
+        let problem = drawn(by, weights, operand);
         let mut file = file(by, &problem);
         let (contract, rows) =
             (Promise::recorded(Default::default()).contract, problem.judged_channels.len());
         for truth in truth::scan::solve(&problem, &[Method::Foh, Method::Poly]).expect("certified") {
-            let (out, last) =
-                (&truth.tensors[TensorName::Out].values, &truth.tensors[TensorName::LastState].values);
-            add(by, &mut file, &problem, truth.method, out, last);
+            add_truth(by, &mut file, &problem, &truth);
             let in_memory = truth
                 .tensors
                 .map(|name, tensor| problem.tensor(name, tensor.values.iter().map(|&x| x as f32).collect()));
@@ -311,11 +270,7 @@ fn stretches_end_where_sequences_do() {
                         .expect("it reads");
                     let held = quick::judge(promised, &problem, at, &in_memory);
                     for ((name, read), (_, held)) in read.iter().zip(held.iter()) {
-                        assert!(
-                            read.difference(held).is_none(),
-                            "{by:?} {name}: {:?}",
-                            read.difference(held)
-                        );
+                        assert_eq!(read.difference(held), None, "{by:?} {name}");
                         assert_eq!(read.passed, read.elements(), "{by:?} {weights} {name} {count}");
                     }
                 }
@@ -329,7 +284,8 @@ fn stretches_end_where_sequences_do() {
 #[test]
 fn gradients_are_those_of_sequences() {
     for (by, weights, operand) in kinds() {
-        let (problem, given) = drawn(by, weights, operand, InputType::F32);
+        let parts = apart(by, weights, operand);
+        let (problem, given) = together(by, &parts);
         let methods = [Method::Zoh, Method::Poly];
         let truths = truth::gradient::solve(&problem, &given, &methods).expect("certified");
         let plain = Problem { initial_state: None, packed: None, ..problem.clone() };
@@ -337,23 +293,16 @@ fn gradients_are_those_of_sequences() {
             truth::gradient::solve(&plain, &OutputGradients { dlast_state: None, ..given.clone() }, &methods);
         let on = on.expect("certified");
         for (truth, on) in truths.iter().zip(&on) {
-            let of_parts: Vec<Gradients<f64>> = by
-                .sequences()
-                .iter()
-                .map(|own| {
-                    let (part, given) = part((&problem, &given), own, by.states());
-                    truth::gradient::solve(&part, &given, &[truth.method])
-                        .expect("certified")
-                        .remove(0)
-                        .tensors
-                })
-                .collect();
+            let of_part = |(part, given): &Part| {
+                truth::gradient::solve(part, given, &[truth.method]).expect("certified").remove(0).tensors
+            };
+            let of_parts: Vec<Gradients<f64>> = parts.iter().map(of_part).collect();
             for (name, want) in truth.tensors.iter() {
                 let parts: Vec<Vec<f64>> =
                     of_parts.iter().map(|of| of.get(name).map_or(vec![], |of| of.values.clone())).collect();
                 let varies = problem.varies(name) || name == InitialState;
                 let sums = match varies {
-                    true => put(by, (&problem, want.width), Err(name), &parts),
+                    true => put(by, want.width, (name == InitialState).then_some(0), &parts),
                     false => (0..want.values.len()).map(|i| parts.iter().map(|part| part[i]).sum()).collect(),
                 };
                 for (i, (want, sum)) in want.values.iter().zip(sums).enumerate() {
@@ -363,33 +312,25 @@ fn gradients_are_those_of_sequences() {
                 }
             }
             let recorded = |gradients: &Gradients<f64>| {
-                let mut file = file(by, &problem);
-                let shape = [problem.shape.batch, 4, 11];
-                file.set("dout", tensor(Dtype::F32, &shape, &given.dout));
+                let dout = tensor(Dtype::F32, &[problem.shape.batch, 4, 11], &given.dout);
+                let mut file = file(by, &problem).with("dout", dout);
                 file.set(
                     "dlast_state",
                     states(by, &problem, given.dlast_state.as_ref().expect("it sees them")),
                 );
-                for (name, tensor) in gradients.iter() {
-                    let values: Vec<f32> = tensor.values.iter().map(|&x| x as f32).collect();
-                    let input = file.tensors.iter().find(|(other, _)| other == name.input());
-                    let like = input.expect("it is there").1.clone();
+                for (name, gradient) in gradients.iter() {
+                    let values: Vec<f32> = gradient.values.iter().map(|&x| x as f32).collect();
                     let stored = match name {
                         InitialState => states(by, &problem, &values),
-                        _ => crate::written::tensor(Dtype::F32, &like.shape, &values),
+                        _ => tensor(Dtype::F32, &file.get(name.input()).shape, &values),
                     };
-                    file.set(
-                        &format!("{}.{}", holdfast::tensor::ComputedName::from(name).name(), truth.method),
-                        stored,
-                    );
+                    file.set(&format!("{name}.{}", truth.method), stored);
                 }
-                judged(&file).remove(0)
+                file.judged()
             };
             assert_eq!(recorded(&truth.tensors).verdict, Verdict::Pass, "{by:?} {weights} {operand}");
             let across = truth.tensors.map(|name, tensor| on.tensors.get(name).unwrap_or(tensor).clone());
-            let case = recorded(&across);
-            let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
-            let failing: Vec<&str> = failing.map(|(name, _)| name.name()).collect();
+            let failing = failing(&recorded(&across));
             for name in ["grad.u", "grad.delta", "grad.A", "grad.B"] {
                 assert!(failing.contains(&name), "{by:?} {weights} {operand} {name}: {failing:?}");
             }

@@ -3,91 +3,51 @@
 
 use std::sync::Arc;
 
-use holdfast::check::{Options, check};
 use holdfast::judge::budget::ChannelBudget;
-use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, Order, Packed, Problem, Weights};
+use holdfast::problem::{Operand, Order, Packed, Problem, Weights};
 use holdfast::promise::Promise;
 use holdfast::results::Verdict;
 use holdfast::tensor::TensorName;
 use holdfast::truth;
 use safetensors::Dtype;
 
-use crate::layouts::{every, permuted};
-use crate::packed::{By, add, drawn, file as packed_file, integers, judged, starts as begin};
+use crate::conventions::checked;
+use crate::layouts::{laid_out, share};
+use crate::packed::{By, add, add_truth, drawn, file as packed_file, integers, starts as begin};
 use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File, Tensor, tensor};
-
-/// The file with positions before channels, or with heads of two channels.
-fn laid_out(plain: &File, order: Order) -> File {
-    let mut file = File { metadata: plain.metadata.clone(), ..File::default() };
-    file.metadata.insert("layout".to_owned(), order.name().to_owned());
-    for (name, from) in &plain.tensors {
-        let heads = |tensor: Tensor, axis: usize| {
-            let mut shape = tensor.shape.clone();
-            if order == Order::Blhp {
-                shape.splice(axis..=axis, [2, 2]);
-            }
-            Tensor { shape, ..tensor }
-        };
-        let of_head =
-            |from: &Tensor, axis| if order == Order::Blhp { every(from, axis, 2) } else { from.clone() };
-        let tensor = match name.split('.').next().expect("it has a name") {
-            "u" | "z" | "out" => heads(permuted(from, &[0, 2, 1]), 2),
-            "delta" => permuted(&of_head(from, 1), &[0, 2, 1]),
-            "B" | "C" => permuted(from, &[0, 3, 1, 2]),
-            "A" if order == Order::Blhp => {
-                let one = every(&of_head(from, 0), 1, 3);
-                Tensor { shape: vec![2], ..one }
-            }
-            "D" | "delta_bias" => of_head(from, 0),
-            "initial_state" => heads(from.clone(), 1),
-            "last_state" => heads(from.clone(), 1),
-            _ => from.clone(),
-        };
-        file.set(name, tensor);
-    }
-    file
-}
+use crate::written::{ComplexAs, File, tensor};
 
 /// A packed run of one item whose channels may be heads of two.
 fn recorded() -> (Problem, File) {
     let by = By::Starts;
-    let (mut problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
-    let first = |values: &mut [f32], own: usize| {
-        values.chunks_mut(2 * own).for_each(|pair| pair.copy_within(..own, own));
-    };
-    first(&mut problem.delta, 11);
-    first(&mut problem.a, 3);
-    problem.a.chunks_mut(3).for_each(|states| states.fill(states[0]));
-    problem.d.iter_mut().chain(&mut problem.delta_bias).for_each(|values| first(values, 1));
-    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
-    let mut file = packed_file(by, &problem);
-    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
-    add(by, &mut file, &problem, Method::Zoh, out, last);
-    (problem, file)
+    let mut problem = drawn(by, Weights::Real, Operand::Variable);
+    share(&mut problem);
+    (problem.clone(), of_truth(by, &problem, Method::Zoh))
+}
+
+/// The file of a problem with what is right of it.
+fn of_truth(by: By, problem: &Problem, method: Method) -> File {
+    let mut file = packed_file(by, problem);
+    add_truth(by, &mut file, problem, &truth::scan::solve(problem, &[method]).expect("certified")[0]);
+    file
 }
 
 /// States of sequences come before channels in each layout, and a place says which sequence it is.
 #[test]
 fn states_of_sequences_have_heads() {
     let (_, file) = recorded();
-    for order in [Order::Bdl, Order::Bld, Order::Blhp] {
+    for order in Order::ALL {
         let mut file = laid_out(&file, order);
-        if order == Order::Bdl {
-            file = recorded().1;
-        }
         file.tensors.iter_mut().filter(|(name, _)| name == "last_state.zoh").for_each(|(name, _)| {
             *name = "varlen_states.zoh".to_owned();
         });
-        assert_eq!(judged(&file)[0].verdict, Verdict::Pass, "{order}");
+        assert_eq!(file.verdict(), Verdict::Pass, "{order}");
         // State 1 of channel 2, head 1, in sequence 1.
         let (_, states) =
             file.tensors.iter_mut().find(|(name, _)| name == "varlen_states.zoh").expect("added");
         states.bytes[(4 * 3 + 2 * 3 + 1) * 4 + 2] ^= 0x40;
-        let case = judged(&file).remove(0);
-        let worst = case.worst.expect("it fails");
+        let worst = file.judged().worst.expect("it fails");
         match order {
             Order::Blhp => {
                 assert_eq!(worst.index, [1, 1, 0, 1]);
@@ -102,11 +62,8 @@ fn states_of_sequences_have_heads() {
 #[test]
 fn padding_is_not_read() {
     let by = By::Indices;
-    let (problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
-    let truth = truth::scan::solve(&problem, &[Method::Foh]).expect("certified").remove(0);
-    let mut file = packed_file(by, &problem);
-    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
-    add(by, &mut file, &problem, Method::Foh, out, last);
+    let problem = drawn(by, Weights::Real, Operand::Variable);
+    let mut file = of_truth(by, &problem, Method::Foh);
     for (name, tensor) in &mut file.tensors {
         if ["u", "delta", "B", "out.foh"].contains(&&**name) {
             let row = 4 * 11;
@@ -119,8 +76,7 @@ fn padding_is_not_read() {
             }
         }
     }
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    let checked = check("run", "run", &file.recording(), &options, &|| {}).expect("a run");
+    let checked = file.checked();
     assert_eq!(checked.cases[0].verdict, Verdict::Pass);
     let says = "; 5 sequences are packed, and padding counts as 0";
     assert!(checked.note.why.contains(says), "{}", checked.note.why);
@@ -131,12 +87,10 @@ fn padding_is_not_read() {
 fn what_fails_in_a_sequence_is_explained() {
     let (problem, plain) = recorded();
     let wrong = Problem { d: None, ..problem.clone() };
-    let truth = truth::scan::solve(&wrong, &[Method::Zoh]).expect("certified").remove(0);
-    let (out, last) = (&truth.tensors[TensorName::Out].values, &truth.tensors[TensorName::LastState].values);
     let mut file = plain.clone();
-    add(By::Starts, &mut file, &problem, Method::Zoh, out, last);
-    let case =
-        check("run", "run", &file.recording(), &Options::EVERYTHING, &|| {}).expect("a run").cases.remove(0);
+    let truth = truth::scan::solve(&wrong, &[Method::Zoh]).expect("certified").remove(0);
+    add_truth(By::Starts, &mut file, &problem, &truth);
+    let case = checked(&file.recording()).cases.remove(0);
     let found = case.diagnosis.first().expect("it has a name");
     assert!(found.name.contains("skip") || found.what.contains("D"), "{found:?}");
     let place = "; in the sequence at positions 5 to 10 of item 0, counted from its start";
@@ -147,15 +101,14 @@ fn what_fails_in_a_sequence_is_explained() {
 #[test]
 fn a_state_that_is_not_looked_at_has_no_cause() {
     let by = By::Indices;
-    let (problem, _) = drawn(by, Weights::Real, Operand::Variable, InputType::F32);
+    let problem = drawn(by, Weights::Real, Operand::Variable);
     let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
     let mut out = truth.tensors[TensorName::Out].values.clone();
     let last: Vec<f64> = truth.tensors[TensorName::LastState].values.iter().map(|x| 2.0 * x).collect();
     out.chunks_mut(11).take(4).for_each(|row| row[3..8].iter_mut().for_each(|y| *y *= 0.5));
     let mut file = packed_file(by, &problem);
     add(by, &mut file, &problem, Method::Zoh, &out, &last);
-    let case =
-        check("run", "run", &file.recording(), &Options::EVERYTHING, &|| {}).expect("a run").cases.remove(0);
+    let case = checked(&file.recording()).cases.remove(0);
     let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &case.tensors[name].diagnosis);
     assert!(!out.is_empty() && last.is_empty() && case.diagnosis.is_empty(), "{out:?} {last:?}");
 }
@@ -180,7 +133,7 @@ fn the_worst_state_is_shown_with_its_own_sequence() {
     states[(6 * 2 + 1) * 3 + 2] += 1.0;
     file.set("out.zoh", tensor(Dtype::F32, &[1, 2, 16], &out));
     file.set("last_state.zoh", tensor(Dtype::F32, &[8, 2, 3], &states));
-    let worst = judged(&file).remove(0).worst.expect("it fails");
+    let worst = file.judged().worst.expect("it fails");
     assert_eq!(worst.index, [6, 1, 2]);
     let step = format!("delta = {:e}", f64::from(problem.delta[16 + 13]));
     assert!(worst.inputs.iter().any(|input| input.contains(&step)), "{:?} without {step}", worst.inputs);
@@ -216,7 +169,7 @@ fn sequences_lean_together() {
         let out: Vec<f32> =
             truth.tensors[TensorName::Out].values.iter().map(|y| (factor * y) as f32).collect();
         file.set("out.zoh", tensor(Dtype::F32, &[1, 4, 512], &out));
-        let case = judged(&file).remove(0);
+        let case = file.judged();
         assert_eq!(case.verdict, verdict, "{factor}");
         assert!(
             verdict == Verdict::Pass || case.tensors.values().any(|out| out.reason.contains("go one way"))
@@ -228,58 +181,31 @@ fn sequences_lean_together() {
 fn what_is_no_packing_is_refused() {
     let (_, plain) = recorded();
     let zeros = |dtype, shape: &[usize]| tensor(dtype, shape, &vec![0.0; shape.iter().product()]);
-    let refused = |file: &File| file.try_recording().expect_err("it is no run").to_string();
+    let indices = |values: &[i64], items: usize| integers(values, &[items, values.len() / items]);
     for (name, put, says) in [
         ("cu_seqlens", zeros(Dtype::F32, &[4]), "tensor `cu_seqlens` is of type F32, expected I32 or I64"),
         ("cu_seqlens", begin(&[0]), "tensor `cu_seqlens` has shape (1), expected (sequences + 1)"),
         ("cu_seqlens", begin(&[1, 4, 7, 11]), "tensor `cu_seqlens` is 1 at 0, expected 0"),
         ("cu_seqlens", begin(&[0, 4, 4, 11]), "tensor `cu_seqlens` is 4 at 2, expected more than 4"),
-        (
-            "cu_seqlens",
-            begin(&[0, 4, 7, 12]),
-            "tensor `cu_seqlens` is 12 at 3, expected more than 7, and at most 11",
-        ),
+        ("cu_seqlens", begin(&[0, 4, 7, 12]), "is 12 at 3, expected more than 7, and at most 11"),
         ("cu_seqlens", begin(&[0, 11]), "tensor `initial_state` has shape (3, 4, 3), expected (1, 4, 3)"),
-        (
-            "seq_idx",
-            integers(&[0; 11], &[1, 11]),
-            "tensor `seq_idx` is 0 at (0, 0), expected the sequences of cu_seqlens",
-        ),
+        ("seq_idx", indices(&[0; 11], 1), "is 0 at (0, 0), expected the sequences of cu_seqlens"),
     ] {
-        let mut file = plain.clone();
-        file.set(name, put);
-        assert!(refused(&file).contains(says), "{}", refused(&file));
+        plain.with(name, put).is_refused(says);
     }
-    let mut both = plain.clone();
-    both.set("seq_idx", integers(&[7, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5], &[1, 11]));
-    assert_eq!(judged(&both)[0].verdict, Verdict::Pass);
-    let mut reversed = plain.clone();
-    reversed.metadata.insert("direction".to_owned(), "reverse".to_owned());
-    assert!(
-        refused(&reversed).contains("which needs sequences that are not packed"),
-        "{}",
-        refused(&reversed)
-    );
-    let by_indices = drawn(By::Indices, Weights::Real, Operand::Constant, InputType::F32).0;
-    let mut file = packed_file(By::Indices, &by_indices);
-    file.set("out.zoh", zeros(Dtype::F32, &[2, 4, 11]));
-    let mut padded = file.clone();
-    let ends = [[0; 10], [0; 10]].iter().flat_map(|item| [&item[..], &[-1]].concat()).collect::<Vec<i64>>();
-    padded.set("seq_idx", integers(&ends, &[2, 11]));
+    let both = plain.with("seq_idx", indices(&[7, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5], 1));
+    assert_eq!(both.verdict(), Verdict::Pass);
+    plain.stating(&[("direction", "reverse")]).is_refused("which needs sequences that are not packed");
+    let by_indices = drawn(By::Indices, Weights::Real, Operand::Constant);
+    let file = packed_file(By::Indices, &by_indices).with("out.zoh", zeros(Dtype::F32, &[2, 4, 11]));
+    let ends: Vec<i64> = (0..22).map(|i| if i % 11 == 10 { -1 } else { 0 }).collect();
+    let padded = file.with("seq_idx", indices(&ends, 2));
     assert!(padded.try_recording().is_ok());
-    padded.set("last_state.zoh", zeros(Dtype::F32, &[2, 4, 3]));
-    let says = "tensor `seq_idx` is -1 at (0, 10), expected a sequence whose last state is recorded";
-    assert!(refused(&padded).contains(says), "{}", refused(&padded));
-    padded.set("seq_idx", integers(&[-1; 22], &[2, 11]));
-    assert!(refused(&padded).contains("tensor `seq_idx` is -1 at (0, 0)"), "{}", refused(&padded));
-    let mut misplaced = file.clone();
-    misplaced.set("seq_idx", integers(&[0; 22], &[11, 2]));
-    assert!(refused(&misplaced).contains("expected (2, 11), the sequence of each position"));
-    file.remove("seq_idx");
-    file.set("cu_seqlens", begin(&[0, 11]));
-    assert!(
-        refused(&file).contains("tensor `u` has batch = 2, expected 1 beside cu_seqlens"),
-        "{}",
-        refused(&file)
-    );
+    let padded = padded.with("last_state.zoh", zeros(Dtype::F32, &[2, 4, 3]));
+    padded.is_refused("`seq_idx` is -1 at (0, 10), expected a sequence whose last state is recorded");
+    padded.with("seq_idx", indices(&[-1; 22], 2)).is_refused("tensor `seq_idx` is -1 at (0, 0)");
+    let misplaced = file.with("seq_idx", integers(&[0; 22], &[11, 2]));
+    misplaced.is_refused("expected (2, 11), the sequence of each position");
+    let file = file.without("seq_idx").with("cu_seqlens", begin(&[0, 11]));
+    file.is_refused("tensor `u` has batch = 2, expected 1 beside cu_seqlens");
 }

@@ -1,7 +1,6 @@
 //! Promise: a scan on tensor cores passes where it says so, with what it keeps of its chunks, and fails where it says less.
 
-use holdfast::check::{Options, check};
-use holdfast::judge::diagnose::Budget;
+use holdfast::check::check;
 use holdfast::problem::{InputType, Problem, Shape, Stages, Weights};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
@@ -9,6 +8,7 @@ use holdfast::tensor::TensorName;
 use crate::chunks::{Ssd, recorded, ssd, with_chunks};
 use crate::layouts::headed_of;
 use crate::searched::asking;
+use crate::written::File;
 
 const CHUNK: usize = 64;
 /// The last chunk is not full.
@@ -36,14 +36,13 @@ fn f16(x: f32) -> f32 {
     InputType::F16.round(x)
 }
 
-fn judged(problem: &Problem, scan: &Ssd, arithmetic: &str, options: Options) -> CaseResult {
-    let file =
-        with_chunks(recorded(problem, scan, &[("arithmetic", arithmetic)]), problem.shape, CHUNK, scan);
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases.remove(0)
+fn file(problem: &Problem, scan: &Ssd, arithmetic: &str) -> File {
+    with_chunks(&recorded(problem, scan, &[("arithmetic", arithmetic)]), problem.shape, CHUNK, scan)
 }
 
-fn verdict(problem: &Problem, scan: &Ssd, arithmetic: &str) -> CaseResult {
-    judged(problem, scan, arithmetic, Options { diagnosis: Budget::Off, ..Options::EVERYTHING })
+/// The verdict on a scan whose operands are rounded so.
+fn verdict(problem: &Problem, round: fn(f32) -> f32, arithmetic: &str) -> Verdict {
+    file(problem, &ssd(problem, CHUNK, round), arithmetic).verdict()
 }
 
 const F32: &str = "scan=log-space-64";
@@ -60,7 +59,7 @@ fn operands_of_fewer_bits_pass_where_they_are_stated() {
     ] {
         let problem = drawn(input);
         let scan = ssd(&problem, CHUNK, round);
-        let case = verdict(&problem, &scan, &format!("ssd={operands}, {F32}"));
+        let case = file(&problem, &scan, &format!("ssd={operands}, {F32}")).judged();
         assert_eq!(case.verdict, Verdict::Pass, "{input} {operands}: {:?}", case.worst);
         let share = |name| case.tensors[name].worst.as_ref().expect("judged").share;
         let [out, last, before, _] = TensorName::ALL.map(share);
@@ -68,9 +67,8 @@ fn operands_of_fewer_bits_pass_where_they_are_stated() {
         // Two roundings of few terms come nearer.
         assert!((0.01..0.6).contains(&before), "{input} {operands}: {before}");
         // Without chunks that are stated the bound is looser.
-        assert_eq!(verdict(&problem, &scan, &format!("ssd={operands}")).verdict, Verdict::Pass);
-        let unstated = verdict(&problem, &scan, F32);
-        assert_eq!(unstated.verdict, Verdict::Fail, "{input} {operands}");
+        assert_eq!(verdict(&problem, round, &format!("ssd={operands}")), Verdict::Pass);
+        assert_eq!(verdict(&problem, round, F32), Verdict::Fail, "{input} {operands}");
         // What rounds operands is no licence: a state that is not decayed, and another step, are none.
         for name in ["a", "delta"] {
             let mut wrong = problem.clone();
@@ -78,22 +76,33 @@ fn operands_of_fewer_bits_pass_where_they_are_stated() {
                 "a" => wrong.a.iter_mut().for_each(|a| *a *= 0.5),
                 _ => wrong.delta.iter_mut().for_each(|delta| *delta += 0.125),
             }
-            let wrong = ssd(&wrong, CHUNK, round);
-            let case = verdict(&problem, &wrong, &format!("ssd={operands}, {F32}"));
-            assert_eq!(case.verdict, Verdict::Fail, "{input} {operands} {name}");
+            let case = file(&problem, &ssd(&wrong, CHUNK, round), &format!("ssd={operands}, {F32}"));
+            assert_eq!(case.verdict(), Verdict::Fail, "{input} {operands} {name}");
         }
     }
 }
 
-/// Of few terms, whose roundings do not cancel.
 #[test]
-fn bf16_is_no_tf32() {
-    let shape = Shape { dstate: 1, ..SHAPE };
-    let problem = headed_of(shape, Weights::Real, InputType::F32).0;
-    let scan = ssd(&problem, CHUNK, bf16);
-    let case = verdict(&problem, &scan, "ssd=tf32, scan=log-space-64");
-    assert_eq!(case.verdict, Verdict::Fail);
-    assert_eq!(verdict(&problem, &scan, "ssd=bf16, scan=log-space-64").verdict, Verdict::Pass);
+fn a_type_allows_its_own_roundings() {
+    // Of few terms, whose roundings do not cancel.
+    let few = headed_of(Shape { dstate: 1, ..SHAPE }, Weights::Real, InputType::F32).0;
+    // Steps so small that operands of an f16 underflow, and nothing else in which that would be lost. An f32 has no such exponents to lose.
+    let mut small = drawn(InputType::F32);
+    small.delta.iter_mut().for_each(|delta| *delta -= 12.0);
+    (small.initial_state, small.d, small.z) = (None, None, None);
+    for (problem, round, stated, expected) in [
+        (&few, bf16 as fn(f32) -> f32, "tf32", Verdict::Fail),
+        (&few, bf16, "bf16", Verdict::Pass),
+        (&small, f16, "f16", Verdict::Pass),
+        (&small, f16, "bf16", Verdict::Fail),
+    ] {
+        assert_eq!(verdict(problem, round, &format!("ssd={stated}, {F32}")), expected, "{stated}");
+    }
+}
+
+/// The case where this name is looked for.
+fn asked(file: &File, name: &str) -> CaseResult {
+    check("run", "run", &file.recording(), &asking(name), &|| {}).expect("a run").cases.remove(0)
 }
 
 #[test]
@@ -104,7 +113,7 @@ fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
         (InputType::Bf16, "ssd-in-bf16", bf16),
     ] {
         let problem = drawn(input);
-        let case = judged(&problem, &ssd(&problem, CHUNK, round), "f32", asking(name));
+        let case = asked(&file(&problem, &ssd(&problem, CHUNK, round), "f32"), name);
         let found: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
         assert_eq!(found.first(), Some(&name), "{input}: {found:?}");
         let says = format!("ssd={}, scan=log-space-64", &name["ssd-in-".len()..]);
@@ -115,42 +124,21 @@ fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
     let mut wrong = problem.clone();
     wrong.u.iter_mut().for_each(|u| *u *= 1.0005);
     let wrong = ssd(&wrong, CHUNK, |x| x);
-    assert_eq!(verdict(&problem, &wrong, "ssd=bf16, scan=log-space-64").verdict, Verdict::Pass);
-    let case = judged(&problem, &wrong, F32, asking("ssd-in-bf16"));
+    assert_eq!(file(&problem, &wrong, "ssd=bf16, scan=log-space-64").verdict(), Verdict::Pass);
+    let case = asked(&file(&problem, &wrong, F32), "ssd-in-bf16");
     assert_eq!(case.verdict, Verdict::Fail);
     assert!(case.diagnosis.iter().all(|found| !found.name.starts_with("ssd")), "{:?}", case.diagnosis);
 }
 
-/// Steps so small that operands of an f16 underflow, and nothing else in which that would be lost.
 #[test]
-fn operands_that_underflow_are_allowed() {
-    let mut problem = drawn(InputType::F32);
-    problem.delta.iter_mut().for_each(|delta| *delta -= 12.0);
-    (problem.initial_state, problem.d, problem.z) = (None, None, None);
-    let scan = ssd(&problem, CHUNK, f16);
-    let case = verdict(&problem, &scan, "ssd=f16, scan=log-space-64");
-    assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.worst);
-    // An f32 has no such exponents to lose.
-    assert_eq!(verdict(&problem, &scan, "ssd=bf16, scan=log-space-64").verdict, Verdict::Fail);
-}
-
-#[test]
-fn a_statement_of_operands_is_read_and_written() {
-    for text in ["ssd=bf16, scan=log-space-256", "y=bf16, ssd=tf32, scan=log-space"] {
-        assert_eq!(text.parse::<Stages>().expect("stages").to_string(), text);
-    }
+fn chunks_are_stated_beside_operands_and_no_state_of_each_step() {
     assert_eq!("ssd=f16".parse::<Stages>().expect("stages").to_string(), "ssd=f16, scan=log-space");
-    assert_eq!("ssd=f32".parse::<Stages>().expect("stages"), Stages::NONE);
-    for wrong in ["ssd=int8", "ssd=bf16, ssd=bf16", "ssd=bf16, state_type=bf16"] {
-        assert!(wrong.parse::<Stages>().is_err(), "{wrong}");
-    }
-    // Chunks may be stated beside it, and no state of each step.
     let problem = drawn(InputType::F32);
-    let stated = [("arithmetic", "ssd=tf32"), ("scan", "log-space-64")];
-    let stages = recorded(&problem, &ssd(&problem, CHUNK, cut), &stated).recording().layout().stages;
+    let recorded = |key, text| {
+        recorded(&problem, &ssd(&problem, CHUNK, cut), &[("arithmetic", "ssd=tf32"), (key, text)])
+    };
+    let stages = recorded("scan", "log-space-64").recording().layout().stages;
     assert_eq!(stages.to_string(), "ssd=tf32, scan=log-space-64");
     assert!(!stages.holds_for_gradients());
-    let stated = [("arithmetic", "ssd=tf32"), ("state_type", "bf16")];
-    let error = recorded(&problem, &ssd(&problem, CHUNK, cut), &stated).try_recording().expect_err("no run");
-    assert!(error.to_string().contains("none beside `ssd`"), "{error}");
+    recorded("state_type", "bf16").is_refused("none beside `ssd`");
 }

@@ -1,23 +1,18 @@
 //! Promise: a run of Mamba-3's rule is judged as one, forwards and backwards, by a truth that is its own derivative.
 
-use std::io::Cursor;
-
-use holdfast::check::{Options, check_recorded};
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::trapezoidal::Bounded;
-use holdfast::problem::recorded::{RecordError, Recorded};
+use holdfast::problem::InputType;
 use holdfast::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
-use holdfast::problem::{InputType, recorded::TrapezoidalRun};
-use holdfast::results::{CaseResult, Search, Verdict};
+use holdfast::results::{Search, TensorResult, Verdict};
 use holdfast::tensor::{ComputedName, Named};
-use holdfast::tensor_file::TensorFile;
 use holdfast::trapezoidal::{Outputs, Writing, outputs};
 use holdfast::truth::trapezoidal::{self as truth, Certified};
 use rand::RngExt as _;
 use safetensors::Dtype;
 
+use crate::packed::starts;
 use crate::support::problems::generator;
-use crate::written::{File, tensor};
+use crate::written::{File, failing, tensor};
 
 const SIZES: Sizes = Sizes { b: 1, l: 12, h: 4, p: 2, g: 2, n: 5, k: 2, s: 2 };
 /// Where the second of two packed sequences begins.
@@ -124,51 +119,43 @@ fn scanned(problem: &Trapezoidal, slip: Slip) -> Named<Vec<f32>, Output> {
     all
 }
 
-fn file_of(problem: &Trapezoidal) -> File {
-    let mut file = File::default();
-    for (input, tensor_of) in problem.inputs.iter() {
-        file.set(input.name(), tensor(Dtype::F32, &SIZES.shape(input.axes()), &tensor_of.values));
+/// The file of the inputs, and of tensors that have a name and axes.
+fn file_of<'v>(
+    problem: &'v Trapezoidal,
+    more: impl IntoIterator<Item = (String, &'static str, &'v Vec<f32>)>,
+) -> File {
+    let mut file = File::default().stating(&[("delta_softplus", "true")]);
+    file.set("cu_seqlens", starts(&[0, BORDER, SIZES.l]));
+    let inputs = problem.inputs.iter().map(|(input, of)| (input.to_string(), input.axes(), &of.values));
+    for (name, axes, values) in inputs.chain(more) {
+        file.set(&name, tensor(Dtype::F32, &SIZES.shape(axes), values));
     }
-    let ends: Vec<u8> = [0, BORDER as i32, SIZES.l as i32].iter().flat_map(|end| end.to_le_bytes()).collect();
-    file.set("cu_seqlens", crate::written::Tensor { dtype: Dtype::I32, shape: vec![3], bytes: ends });
-    file.metadata.insert("delta_softplus".to_owned(), "true".to_owned());
     file
-}
-
-fn read(file: &File) -> Result<Recorded<Cursor<Vec<u8>>>, RecordError> {
-    let bytes = file.bytes();
-    let len = bytes.len() as u64;
-    Recorded::new(TensorFile::new(Cursor::new(bytes), len).expect("a file"))
-}
-
-fn judged(file: &File) -> Vec<CaseResult> {
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check_recorded(None, ("run", "run"), &read(file).expect("a run"), &options, &|| {}).expect("fits").cases
 }
 
 fn with_outputs(problem: &Trapezoidal, slip: Slip) -> File {
-    let mut file = file_of(problem);
-    for (output, values) in scanned(problem, slip).iter() {
-        let shape = SIZES.shape(output.axes());
-        file.set(&format!("{output}.trapezoidal"), tensor(Dtype::F32, &shape, values));
-    }
-    file
+    let outputs = scanned(problem, slip);
+    file_of(
+        problem,
+        outputs.iter().map(|(output, all)| (format!("{output}.trapezoidal"), output.axes(), all)),
+    )
 }
 
 #[test]
 fn a_scan_passes_and_slips_fail() {
     let problem = drawn();
-    let right = &judged(&with_outputs(&problem, Slip::None))[0];
+    let right = with_outputs(&problem, Slip::None).judged();
     assert_eq!(right.verdict, Verdict::Pass, "{right:?}");
     assert_eq!(right.tensors.iter().count(), Output::ALL.len());
-    let fails = |slip: Slip| -> Vec<String> {
-        let case = judged(&with_outputs(&problem, slip)).remove(0);
+    let share = |tensor: &TensorResult| tensor.worst.as_ref().expect("judged").share;
+    assert!(right.tensors.values().all(|tensor| share(tensor) < 0.5), "{right:?}");
+    let fails = |slip: Slip| {
+        let case = with_outputs(&problem, slip).judged();
         assert_eq!(case.search, Some(Search::NoModels));
-        let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
-        failing.map(|(name, _): (ComputedName, _)| name.to_string()).collect()
+        failing(&case)
     };
     for slip in [Slip::LambdaOfOther, Slip::BOfNow, Slip::BeforeIsLost, Slip::Border, Slip::AnglesApart] {
-        assert!(fails(slip).contains(&"out".to_owned()), "{slip:?}");
+        assert!(fails(slip).contains(&"out"), "{slip:?}");
     }
     assert_eq!(fails(Slip::LastBUnturned), ["last_B"]);
 }
@@ -221,19 +208,13 @@ fn gradients_are_those_of_the_outputs() {
     assert!(worst > 0.0);
     // A pass of those passes, and one that is off by a part in 1000 does not.
     for (factor, verdict) in [(1.0, Verdict::Pass), (1.001, Verdict::Fail)] {
-        let mut file = file_of(&problem);
-        for (output, values) in given.iter() {
-            file.set(&output.cotangent(), tensor(Dtype::F32, &SIZES.shape(output.axes()), values));
-        }
-        for (input, values) in gradients.iter() {
-            let values: Vec<f32> = values.iter().map(|value| (value.value * factor) as f32).collect();
-            file.set(
-                &format!("grad.{input}.trapezoidal"),
-                tensor(Dtype::F32, &SIZES.shape(input.axes()), &values),
-            );
-        }
-        let case = judged(&file).remove(0);
-        let of = |(name, tensor): (ComputedName, &holdfast::results::TensorResult)| {
+        let gradients =
+            gradients.map(|_, all| all.iter().map(|of| (of.value * factor) as f32).collect::<Vec<_>>());
+        let given = given.iter().map(|(output, all)| (output.cotangent(), output.axes(), all));
+        let gradients =
+            gradients.iter().map(|(input, all)| (format!("grad.{input}.trapezoidal"), input.axes(), all));
+        let case = file_of(&problem, given.chain(gradients)).judged();
+        let of = |(name, tensor): (ComputedName, &TensorResult)| {
             assert_eq!(tensor.verdict, verdict, "{name} of {factor}");
         };
         case.tensors.iter().for_each(of);
@@ -243,46 +224,37 @@ fn gradients_are_those_of_the_outputs() {
 #[test]
 fn what_is_no_such_run_is_refused() {
     let problem = drawn();
-    let refused = |change: &dyn Fn(&mut File)| {
-        let mut file = with_outputs(&problem, Slip::None);
-        change(&mut file);
-        read(&file).map(|_: Recorded<_>| ()).expect_err("refused").to_string()
-    };
+    let file = with_outputs(&problem, Slip::None);
+    let of = |shape: &[usize], value: f32| tensor(Dtype::F32, shape, &vec![value; shape.iter().product()]);
     let turned = tensor(Dtype::F32, &[SIZES.b, SIZES.h, SIZES.l], &problem.inputs[Input::Trap].values);
-    let all: [(&str, &dyn Fn(&mut File)); 10] = [
-        ("`A` and `ADT` are the same", &|file| file.set("A", tensor(Dtype::F32, &[SIZES.h], &[-1.0; 4]))),
-        ("`lambda` is missing, expected u, delta, A or ADT, lambda or trap", &|file| file.remove("trap")),
-        ("transpose it to (b, l, h)", &|file| file.set("trap", turned.clone())),
-        ("`initial_u` is missing", &|file| file.remove("initial_u")),
-        ("at most half of the 5 states", &|file| {
-            file.set("angles", tensor(Dtype::F32, &[1, 12, 4, 3], &[0.0; 144]));
-        }),
-        ("are the same one", &|file| {
-            file.set("final_states.trapezoidal", tensor(Dtype::F32, &[2, 4, 2, 5], &[0.0; 80]))
-        }),
-        ("expected I32 or I64", &|file| file.set("cu_seqlens", tensor(Dtype::F32, &[3], &[0.0, 5.0, 12.0]))),
-        ("`C` is missing", &|file| file.remove("C")),
-        ("its method is `trapezoidal`", &|file| file.set("dt_biass", tensor(Dtype::F32, &[4], &[0.0; 4]))),
-        ("no such statement in a run of Mamba-3's rule", &|file| {
-            file.metadata.insert("dt_limit".to_owned(), "0 1".to_owned());
-        }),
-    ];
-    for (expected, change) in all {
-        let found = refused(change);
-        assert!(found.contains(expected), "{expected}: {found}");
+    for (file, says) in [
+        (file.with("A", of(&[4], -1.0)), "`A` and `ADT` are the same"),
+        (file.without("trap"), "`lambda` is missing, expected u, delta, A or ADT, lambda or trap"),
+        (file.with("trap", turned), "transpose it to (b, l, h)"),
+        (file.without("initial_u"), "`initial_u` is missing"),
+        (file.with("angles", of(&[1, 12, 4, 3], 0.0)), "at most half of the 5 states"),
+        (file.with("Angles", of(&[1, 12, 4, 2], 0.0)), "tensors `Angles` and `angles` are the same one"),
+        (file.with("final_states.trapezoidal", of(&[2, 4, 2, 5], 0.0)), "are the same one"),
+        (file.with("cu_seqlens", of(&[3], 0.0)), "expected I32 or I64"),
+        (
+            file.with("D", tensor(Dtype::F64, &[4], &[0.0; 4])),
+            "tensor `D` is of type F64, expected F32, F16 or BF16",
+        ),
+        (file.with("z", of(&[1, 12, 4, 2], f32::NAN)), "tensor `z` is NaN at (0, 0, 0, 0)"),
+        (file.without("C"), "`C` is missing"),
+        (file.with("dt_biass", of(&[4], 0.0)), "its method is `trapezoidal`"),
+        (file.stating(&[("dt_limit", "0 1")]), "no such statement in a run of Mamba-3's rule"),
+    ] {
+        file.is_refused(says);
     }
 }
 
 #[test]
 fn arithmetic_that_no_bound_knows_is_unmeasured() {
-    let mut file = with_outputs(&drawn(), Slip::None);
+    let file = with_outputs(&drawn(), Slip::None);
     for (stated, verdict) in [("delta=bf16", Verdict::Unmeasured), ("scan=log-space-4", Verdict::Pass)] {
-        file.metadata.insert("arithmetic".to_owned(), stated.to_owned());
-        assert_eq!(judged(&file)[0].verdict, verdict, "{stated}");
+        assert_eq!(file.stating(&[("arithmetic", stated)]).verdict(), verdict, "{stated}");
     }
-    let Recorded::Trapezoidal(run) = read(&file).expect("a run") else { panic!("a run of another kind") };
-    let TrapezoidalRun { problem, .. } = *run;
-    assert_eq!(problem.padding(), 0);
 }
 
 /// Steps that an angle is too large to show are lost one after the other, which adds up.

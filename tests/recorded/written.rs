@@ -5,8 +5,11 @@
 use std::collections::HashMap;
 use std::io::Cursor;
 
-use holdfast::problem::recorded::{RecordError, Recording};
+use holdfast::check::{Checked, Options, check_recorded};
+use holdfast::judge::diagnose::Budget;
+use holdfast::problem::recorded::{RecordError, Recorded, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::{GradientName, TensorName};
 use holdfast::tensor_file::TensorFile;
 use safetensors::Dtype;
@@ -169,16 +172,80 @@ impl File {
 }
 
 impl File {
+    pub fn get(&self, name: &str) -> &Tensor {
+        &self.tensors.iter().find(|(other, _)| other == name).expect("it is there").1
+    }
+
+    /// The same with a tensor, in the place of another one of that name if there is one.
+    pub fn with(&self, name: &str, tensor: Tensor) -> File {
+        let mut file = self.clone();
+        file.set(name, tensor);
+        file
+    }
+
+    /// The same with these metadata.
+    pub fn stating(&self, stated: &[(&str, &str)]) -> File {
+        let mut file = self.clone();
+        file.metadata.extend(stated.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())));
+        file
+    }
+
+    /// The same without a tensor or a statement.
+    pub fn without(&self, name: &str) -> File {
+        let mut file = self.clone();
+        file.remove(name);
+        file.metadata.remove(name);
+        file
+    }
+
+    /// What `check` says, where no cause is looked for.
+    pub fn checked(&self) -> Checked {
+        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+        let run = self.of_any_kind().expect("a run");
+        check_recorded(None, ("run", "run"), &run, &options, &|| {}).expect("it fits")
+    }
+
+    /// The first case of that.
+    pub fn judged(&self) -> CaseResult {
+        self.checked().cases.remove(0)
+    }
+
+    pub fn verdict(&self) -> Verdict {
+        self.judged().verdict
+    }
+
+    /// It is no run, for this reason.
+    #[track_caller]
+    pub fn is_refused(&self, says: &str) {
+        let error = self.of_any_kind().map(|_| ()).expect_err(says).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+
+    /// The run that it is, of Mamba-3's rule too.
+    pub fn of_any_kind(&self) -> Result<Recorded<Cursor<Vec<u8>>>, RecordError> {
+        Recorded::new(self.opened())
+    }
+
+    fn opened(&self) -> TensorFile<Cursor<Vec<u8>>> {
+        let bytes = self.bytes();
+        let len = bytes.len() as u64;
+        TensorFile::new(Cursor::new(bytes), len).expect("a file")
+    }
+
     /// The run that it is.
     pub fn recording(&self) -> Recording<Cursor<Vec<u8>>> {
         self.try_recording().expect("a run")
     }
 
     pub fn try_recording(&self) -> Result<Recording<Cursor<Vec<u8>>>, RecordError> {
-        let bytes = self.bytes();
-        let len = bytes.len() as u64;
-        Recording::new(TensorFile::new(Cursor::new(bytes), len).expect("a file"))
+        Recording::new(self.opened())
     }
+}
+
+/// Names of the tensors that fail.
+pub fn failing(case: &CaseResult) -> Vec<&'static str> {
+    let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
+    failing.map(|(name, _)| name.name()).collect()
 }
 
 /// A file with this header, whatever it says, and `data` bytes of zeros.

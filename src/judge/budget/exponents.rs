@@ -1,4 +1,8 @@
-//! Running sums of ΔA within chunks, as chunked scans keep them (module docs of [`super`]).
+//! Tensors of chunks, as chunked scans keep them.
+//!
+//! The state before a chunk is a state like the last one, with the joins that there may have been until then; an initial state is kept as
+//! it is given. Running sums of ΔA within a chunk are off by what each term is, and each term passes as many additions as there are others,
+//! in whatever order: with z off by e, j of them come to (1 + u)^{j−1} Σ(|z| + e) − Σ|z| at most, which is judged by.
 
 use std::ops::Range;
 

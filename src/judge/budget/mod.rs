@@ -50,12 +50,6 @@
 //! λ = 8 ([`LAMBDA`]): one element of a sound kernel is beyond with probability at most 2e⁻³² < 2.6·10⁻¹⁴, some element of a
 //! run of 10⁷ with less than 2.6·10⁻⁷ (the union bound). The default run judges about two million.
 //!
-//! # Where Δ has limits
-//!
-//! Clamping rounds nothing and takes no two numbers further apart, so that a clamped Δ is off by what of its error is beyond the limit:
-//! mostly nothing. Its derivative by delta is 0 there. Where a limit is within the error of Δ, a kernel's may be on either side, and its
-//! `grad.delta` be 0 or the g that it is without a limit: it may be off by |g| there, which allows as much on the other side of either.
-//!
 //! # Packed sequences
 //!
 //! Each is a problem of its own: nothing of it is rounded with anything of another. One channel is judged by the count of repeats of that
@@ -72,29 +66,8 @@
 //! order at most (2J + 2)uS_l of each term, whatever k, which is added to E_l and D_l where a state is read. Both are allowed. Blocks pass their states on by
 //! products.
 //!
-//! # Tensors of chunks
-//!
-//! The state before a chunk is a state like the last one, with the joins that there may have been until then; an initial state is kept as
-//! it is given. Running sums of ΔA within a chunk are off by what each term is, and each term passes as many additions as there are others,
-//! in whatever order: with z off by e, j of them come to (1 + u)^{j−1} Σ(|z| + e) − Σ|z| at most, which is judged by.
-//!
-//! # On tensor cores
-//!
-//! A scan that is stated to have operands of a narrower type ([`crate::problem::stages`]) has, as mamba_ssm's kernels, for each block of
-//! positions with s the running sums of z and x the state before it
-//!
-//! ```text
-//! y_l = Σ_{k≤l} r(r(C_l)·r(B_k) e^{s_l−s_k} Δ_k) r(u_k) + e^{s_l} r(C_l)·r(x)        x ← e^s x + Σ_k r(B_k e^{s−s_k} Δ_k) r(u_k)
-//! ```
-//!
-//! or Δ with u, and decays with other operands: r rounds to ε of it. Whatever the block of a term, it passes two products, of two operands
-//! each: four roundings until y, two until a state that is kept (an initial state none there, and two until y, which is not told apart). A
-//! score or a state that is rounded is a sum of terms, and off by at most ε of theirs. So y is off by ((1 + ε)⁴ − 1) Σ|Cₙ|M̂ₙ, a state by
-//! ((1 + ε)² − 1) M̂. Sums are in f32, but in any order, and tensor cores may cut bits off: a term passes at most all the others of its block
-//! and of the states, twice, 2u each. Where an operand underflows, by η, it takes with it what it is multiplied by, also before a decay: no
-//! more than Σₖ g(1 + |uₖ|)(1 + |Δₖ|(1 + Σ|Bₙ|) + Σ|B̄ₙ|) times 1 + Σ|Cₙ|, and M̂ₙ; g are products of the largest |Ā| where they grow. All
-//! of it is judged by as it stands, and none is taken as random: one rounding is in the terms of a whole row, and λ times what such rows come
-//! to is hardly less for the states and positions of a block.
+//! Limits of Δ, tensors of chunks and products on tensor cores are derived where their numbers are, in `step_size.rs`, `exponents.rs` and
+//! `tensor_cores.rs`.
 //!
 //! # Where roundings are not independent
 //!
@@ -117,6 +90,7 @@
 //! bound fails its case, and says whether it is beyond the worst case too, which no assumption underlies. `cargo test`
 //! measures on every regime that no correct path is beyond either.
 
+mod bounds;
 mod exponents;
 pub mod gradient;
 mod numbers;
@@ -125,25 +99,25 @@ mod repeats;
 mod state;
 mod states;
 mod step_size;
+mod tensor_cores;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use num_complex::Complex64;
 
+pub use self::bounds::{Bounds, store_error};
 use self::exponents::Exponents;
 pub use self::numbers::Numbers;
-use self::readout::{OutputBounds, Readout};
+use self::readout::Readout;
 pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
-use self::state::KeptState;
 pub use self::states::Lead;
 use self::states::{Channel, Running, States, Sums};
 pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
 use crate::formula::Form;
-use crate::judge::ulp::Format;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{InputType, Problem, Sequence, Shape, Weights};
+use crate::problem::{Problem, Sequence, Shape, Weights};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
@@ -152,85 +126,6 @@ pub const LAMBDA: f64 = 8.0;
 
 /// Below this many u a relative change is so small that its rounding is not random (module docs).
 pub const GENERIC: f64 = 16.0;
-
-/// Bounds on |got − want| of one tensor's judged channels, one for each element: of a complex one, on the modulus of the
-/// error.
-#[derive(Clone, Debug, Default)]
-pub struct Bounds {
-    /// What the elements are, in f64 ([`super::quick`] has its error); of a complex one both parts.
-    pub value: Vec<f64>,
-    /// What is judged by.
-    pub bound: Vec<f64>,
-    /// At least `bound`; no rounding explains an error beyond it.
-    pub worst_case: Vec<f64>,
-    /// The part of `bound` that rounding to the 16-bit input type takes; 0 for f32, whose last operation is rounded like
-    /// any other.
-    pub store: Vec<f64>,
-    /// What rounding every term Π Ā · b · C of the element once costs, and one rounding of each operation after that. The
-    /// level of rounding itself: no f32 scan does much better, and an error of this size means nothing.
-    pub rounding: Vec<f64>,
-}
-
-impl Bounds {
-    fn push(&mut self, judged: f64, worst_case: f64, store: f64, rounding: f64) {
-        self.bound.push(bound(judged));
-        self.worst_case.push(bound(worst_case));
-        self.store.push(store);
-        self.rounding.push(bound(rounding));
-    }
-
-    /// Bounds of so many elements that are 0, of `width` values each.
-    fn of_nothing(len: usize, width: usize) -> Bounds {
-        let least = vec![f64::from(f32::MIN_POSITIVE); len];
-        Bounds {
-            value: vec![0.0; len * width],
-            bound: least.clone(),
-            worst_case: least.clone(),
-            store: vec![0.0; len],
-            rounding: least,
-        }
-    }
-
-    /// Of states that are kept as this tensor, where one z or b occurs `repeats` times.
-    fn of_states(
-        channel: Channel,
-        name: TensorName,
-        (states, lost): (&[KeptState], f64),
-        repeats: f64,
-    ) -> Bounds {
-        let Channel { problem, contract, .. } = channel;
-        let arithmetic = contract.arithmetic;
-        let mut bounds = Bounds::default();
-        for state in states {
-            bounds.value.extend(&[state.x.re, state.x.im][..problem.weights.width()]);
-            let rounding = arithmetic.unit * state.magnitude;
-            let operands = channel.ssd().map_or(0.0, |ssd| ssd.error(2, state.magnitude + state.worst, lost));
-            let [judged, worst, rounding] =
-                [state.judged(repeats) + operands, state.worst + operands, rounding]
-                    .map(|b| b + arithmetic.underflow);
-            let size = state.x.re.abs().max(state.x.im.abs());
-            let [store, of_worst, of_rounding] =
-                [judged, worst, rounding].map(|b| store_error(problem, name, size + b));
-            bounds.push(judged + store, worst + of_worst, store, rounding + of_rounding);
-        }
-        bounds
-    }
-
-    /// Those of more elements.
-    pub fn extend(&mut self, more: Bounds) {
-        self.value.extend(more.value);
-        self.bound.extend(more.bound);
-        self.worst_case.extend(more.worst_case);
-        self.store.extend(more.store);
-        self.rounding.extend(more.rounding);
-    }
-
-    fn push_output(&mut self, output: &OutputBounds) {
-        self.value.push(output.value);
-        let whole = |(bound, store): (f64, f64)| bound + store;
-        self.push(whole(output.judged), whole(output.worst), output.judged.1, whole(output.rounding));
-    }
-}
 
 /// The bounds of a scan's tensors.
 #[derive(Clone, Debug, Default)]
@@ -616,23 +511,9 @@ impl ChannelBudget<'_> {
     }
 }
 
-/// Error of rounding a number of at most this size to the type of an output; none in f32, whose last operation is rounded like any
-/// other.
-pub fn store_error(problem: &Problem, output: TensorName, size: f64) -> f64 {
-    match problem.stored(output) {
-        InputType::F32 => 0.0,
-        narrow => Format::for_input(narrow).rounding_error(size),
-    }
-}
-
 /// The smaller one, where the first may be a NaN made of infinities.
 fn or_less(judged: f64, worst: f64) -> f64 {
     if judged < worst { judged } else { worst }
-}
-
-/// What comes of infinities bounds nothing.
-fn bound(value: f64) -> f64 {
-    if value.is_nan() { f64::INFINITY } else { value }
 }
 
 /// The weight at `index`, widened.

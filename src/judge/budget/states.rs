@@ -8,6 +8,7 @@ use super::state::{
     AffineStep, KeptState, Lanes, Position, PositionSums, State, StepInput, StepRoundings, WIDTH,
 };
 use super::step_size::step_size;
+use super::tensor_cores::TensorCores;
 use crate::formula::{Form, OFFSETS, Transition};
 use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
@@ -30,23 +31,6 @@ pub struct Channel<'a> {
     /// Of the whole.
     pub seqlen: usize,
     pub lead: Lead,
-}
-
-/// A scan whose products have operands of a narrower type (module docs of [`super`]).
-#[derive(Clone, Copy)]
-pub struct TensorCores {
-    operands: Rounding,
-    /// What additions of f32 come to, in whatever order.
-    additions: f64,
-}
-
-impl TensorCores {
-    /// Error after so many roundings of operands, of terms of this size, with what is lost where one underflows.
-    pub fn error(self, roundings: i32, terms: f64, lost: f64) -> f64 {
-        let grown = (1.0 + self.operands.unit).powi(roundings);
-        // At most twice for each of four operands, and for what is rounded later.
-        (grown * (1.0 + self.additions) - 1.0) * terms + 8.0 * self.operands.underflow * lost
-    }
 }
 
 /// Surroundings of a packed sequence that is scanned in log space: exponents are summed over blocks of the item.

@@ -1,4 +1,10 @@
 //! Δ, and what a kernel's may be off.
+//!
+//! # Limits
+//!
+//! Clamping rounds nothing and takes no two numbers further apart, so that a clamped Δ is off by what of its error is beyond the limit:
+//! mostly nothing. Its derivative by delta is 0 there. Where a limit is within the error of Δ, a kernel's may be on either side, and its
+//! `grad.delta` be 0 or the g that it is without a limit: it may be off by |g| there, which allows as much on the other side of either.
 
 use crate::problem::conventions::StepLimit;
 use crate::problem::{Problem, Stage};

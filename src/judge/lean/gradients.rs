@@ -114,17 +114,12 @@ impl Errors<'_> {
     fn leaning(&self, asked: Asked) -> Option<Lean> {
         let all = self.got.values.len();
         let len = if asked == Asked::Possibility { self.got.shape[2].max(1) } else { all };
-        let mut found = Vec::new();
-        for kind in [Kind::Factor, Kind::Offset] {
-            let mut whole = Sums::default();
-            for (row, first) in (0..all).step_by(len.max(1)).enumerate() {
-                let sums = self.sums(kind, first..first + len, asked);
-                whole.absorb(&sums);
-                found.extend(sums.lean(kind, Some(row), asked).filter(|_| asked == Asked::Possibility));
-            }
-            found.extend(whole.lean(kind, None, asked));
-        }
-        found.into_iter().max_by_key(|lean| lean.elements)
+        let of = |kind: Kind| {
+            let rows =
+                (0..all).step_by(len.max(1)).map(move |first| self.sums(kind, first..first + len, asked));
+            Sums::leaning(rows, kind, asked)
+        };
+        [Kind::Factor, Kind::Offset].into_iter().flat_map(of).max_by_key(|lean| lean.elements)
     }
 
     fn sums(&self, kind: Kind, row: std::ops::Range<usize>, asked: Asked) -> Sums {
@@ -137,15 +132,12 @@ impl Errors<'_> {
                 continue;
             }
             let at = i / self.got.width;
-            sums.error += weight * self.error(i);
-            sums.whole += weight * way;
-            sums.coherent += weight.abs()
-                * match asked {
-                    Asked::Possibility => self.in_f32.bound[at] - self.in_f32.store[at],
-                    Asked::Likeness => CAREFUL * (self.in_f32.rounding[at] - self.in_f32.store[at]),
-                };
+            let coherent = match asked {
+                Asked::Possibility => self.in_f32.bound[at] - self.in_f32.store[at],
+                Asked::Likeness => CAREFUL * (self.in_f32.rounding[at] - self.in_f32.store[at]),
+            };
+            sums.add((weight, way), self.error(i), coherent);
             sums.variance += weight * weight * self.squares(i).into_iter().sum::<f64>();
-            sums.elements += 1;
         }
         sums.variance *= alike(&weights, &self.by_stages.value[row], self.stages);
         sums

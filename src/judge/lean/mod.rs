@@ -189,17 +189,12 @@ pub fn leaning(
                     }
                     let weight = ways[i] / bound / bound;
                     weights[i] = weight;
-                    sums.error += weight * (got - exact);
-                    sums.whole += weight * ways[i];
                     let level = narrow.rounding[i / want.width];
-                    sums.coherent += weight.abs()
-                        * match asked {
-                            Asked::Possibility => {
-                                narrow.bound[i / want.width] + SECOND * unit * unit * level / U
-                            }
-                            Asked::Likeness => CAREFUL * level,
-                        };
-                    sums.elements += usize::from(weight != 0.0);
+                    let coherent = match asked {
+                        Asked::Possibility => narrow.bound[i / want.width] + SECOND * unit * unit * level / U,
+                        Asked::Likeness => CAREFUL * level,
+                    };
+                    sums.add((weight, ways[i]), got - exact, coherent);
                 }
                 let stored =
                     (want.element != InputType::F32).then_some(&wide.store[own.start / want.width..]);
@@ -247,14 +242,8 @@ pub fn leaning(
     let mut found = Vec::new();
     for (i, (name, ..)) in tensors.iter().enumerate() {
         for (k, kind) in Kind::ALL.into_iter().enumerate() {
-            let mut whole = Sums::default();
-            for (row, sums) in by_row.iter().enumerate() {
-                let sums = &sums[i * Kind::ALL.len() + k];
-                whole.absorb(sums);
-                let lean = sums.lean(kind, Some(row), asked).filter(|_| asked == Asked::Possibility);
-                found.extend(lean.map(|lean| (*name, lean)));
-            }
-            found.extend(whole.lean(kind, None, asked).map(|lean| (*name, lean)));
+            let of_kind = by_row.iter().map(|sums| sums[i * Kind::ALL.len() + k]);
+            found.extend(Sums::leaning(of_kind, kind, asked).into_iter().map(|lean| (*name, lean)));
         }
     }
     found
@@ -359,6 +348,25 @@ struct Sums {
 }
 
 impl Sums {
+    /// Adds an element: its weight in T, how far a mistake moves it, and its part of D.
+    fn add(&mut self, (weight, way): (f64, f64), error: f64, coherent: f64) {
+        self.error += weight * error;
+        self.whole += weight * way;
+        self.coherent += weight.abs() * coherent;
+        self.elements += usize::from(weight != 0.0);
+    }
+
+    /// What is found in each row, where it is asked for a possibility, and in all of them together.
+    fn leaning(rows: impl Iterator<Item = Sums>, kind: Kind, asked: Asked) -> Vec<Lean> {
+        let (mut whole, mut found) = (Sums::default(), Vec::new());
+        for (row, sums) in rows.enumerate() {
+            whole.absorb(&sums);
+            found.extend(sums.lean(kind, Some(row), asked).filter(|_| asked == Asked::Possibility));
+        }
+        found.extend(whole.lean(kind, None, asked));
+        found
+    }
+
     fn absorb(&mut self, other: &Sums) {
         self.error += other.error;
         self.whole += other.whole;

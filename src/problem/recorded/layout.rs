@@ -2,18 +2,16 @@
 //! is read (module documentation of [`super`]), so that no shape has two readings.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use super::metadata::{check_keys, chunk, claimed, softplus, stages, stated, step_limit};
-use super::names::{CU_SEQLENS, DLAST_STATE, DOUT, OutputName, SEQ_IDX, computed, unknown};
+use super::names::{DLAST_STATE, DOUT, OutputName, computed, unknown};
 use super::packing::Packing;
 use super::shapes::{Axis, fits, shape_of, turned};
 use super::{InputType, RecordError};
 use crate::problem::axes::View;
 use crate::problem::conventions::{
-    CHUNK, ComplexOutput, DIRECTION, Direction, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds,
-    Types,
+    ComplexOutput, DIRECTION, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds, Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
@@ -54,7 +52,7 @@ pub struct Layout {
     pub packed: Option<Arc<Packed>>,
 }
 
-const FLOATS: &str = "F32, F16 or BF16";
+pub(super) const FLOATS: &str = "F32, F16 or BF16";
 const WEIGHTS: &str = "A decides whether weights are real or complex";
 
 impl Layout {
@@ -291,7 +289,7 @@ impl Layout {
     }
 
     /// So many states of every channel, behind the first axes.
-    fn check_state(
+    pub(super) fn check_state(
         &mut self,
         name: &str,
         info: &TensorInfo,
@@ -327,63 +325,6 @@ impl Layout {
             }
         }
         self.check_chunks(file)
-    }
-
-    /// Tensors of chunks, and how long a chunk is: as is stated, or as the run where there is one.
-    fn check_chunks<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
-        let Conventions { direction, chunk: stated, axes: Axes { order, headdim, .. }, .. } =
-            self.conventions;
-        let Shape { batch, dim, seqlen, .. } = self.shape;
-        self.conventions.chunk = None;
-        for (name, tensor) in self
-            .outputs
-            .clone()
-            .values()
-            .flat_map(|tensors| tensors.iter())
-            .filter(|(name, _)| !TensorName::SCANNED.contains(name))
-        {
-            let wrong = |expected, hint| Err(RecordError::Chunks { name: shown(tensor), expected, hint });
-            let info = required(file, tensor)?;
-            if file.info(SEQ_IDX).is_some() || file.info(CU_SEQLENS).is_some() {
-                return wrong("sequences that are not packed", "leave it out, or record a sequence alone");
-            }
-            if direction == Direction::Reverse {
-                return wrong(
-                    "a scan from the first position on",
-                    "leave it out, or flip what has positions",
-                );
-            }
-            let of_states = name == TensorName::ChunkStates;
-            if !of_states && (order != Order::Blhp || self.weights == Weights::Complex) {
-                return wrong(
-                    "layout blhp and a real A",
-                    "with an A for each state, each has sums of its own",
-                );
-            }
-            let is_one = info.shape.get(if of_states { 1 } else { 2 }) == Some(&1);
-            let Some(chunk) = stated.or(NonZeroUsize::new(seqlen).filter(|_| is_one)) else {
-                return wrong("the metadata `chunk`", "state chunk=64 for chunks of 64 positions");
-            };
-            self.conventions.chunk = Some(chunk);
-            let chunks = seqlen.div_ceil(chunk.get());
-            if of_states {
-                self.check_state(tensor, info, vec![("b", batch), ("c", chunks)], chunks)?;
-                continue;
-            }
-            real_type(tensor, info, None)?;
-            let axes = [("b", batch), ("h", dim / headdim), ("c", chunks), ("k", chunk.get())];
-            self.check_shape(tensor, info, &axes)?;
-            let own = chunks.saturating_mul(chunk.get());
-            self.see(tensor, View { shared_by: headdim, row: seqlen, own, turned: None });
-        }
-        match (stated, self.conventions.chunk) {
-            (Some(chunk), None) => Err(RecordError::Metadata {
-                key: CHUNK,
-                found: chunk.to_string(),
-                expected: "none without chunk_states or dA_cumsum: scan=log-space-64 states where running sums begin anew",
-            }),
-            _ => Ok(()),
-        }
     }
 
     /// Types of tensors that have another one than spec.md §3 gives them. All of one kind are of one type.
@@ -524,7 +465,7 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
 }
 
 /// Type of a tensor that is real whatever A is.
-fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
+pub(super) fn real_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> Result<InputType> {
     match info.stored {
         Stored::C64 => Err(mistyped(name, info, FLOATS.to_owned(), "it is real, whatever A is")),
         _ => sequence_type(name, info, claimed),
@@ -545,7 +486,7 @@ fn sequence_type(name: &str, info: &TensorInfo, claimed: Option<InputType>) -> R
 }
 
 /// Type of a weight or a state, complex or not.
-fn weight_type(name: &str, info: &TensorInfo) -> Result<InputType> {
+pub(super) fn weight_type(name: &str, info: &TensorInfo) -> Result<InputType> {
     match info.stored {
         Stored::F32 | Stored::C64 => Ok(InputType::F32),
         Stored::F16 => Ok(InputType::F16),
@@ -607,7 +548,7 @@ fn complex_shape(info: &TensorInfo, varies: bool) -> Option<Vec<usize>> {
     }
 }
 
-fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo> {
+pub(super) fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo> {
     file.info(name).ok_or_else(|| missing(file, name, "the names are spec.md §3's, in its case"))
 }
 

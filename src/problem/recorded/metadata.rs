@@ -10,7 +10,7 @@ use crate::problem::Stages;
 use crate::problem::conventions::{
     CHUNK, DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
 };
-use crate::problem::stages::{LogSpace, SCAN, STATE_READ, STATE_TYPE, StageType, StateRead, StoredState};
+use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE};
 use crate::tensor_file::{TensorFile, shown};
 
 const ARITHMETIC: &str = "arithmetic";
@@ -118,56 +118,37 @@ pub(super) fn chunk<R>(file: &TensorFile<R>) -> Result<Option<NonZeroUsize>> {
     file.metadata().get(CHUNK).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
 }
 
-/// The arithmetic that is stated, the scan's in a text of its own if need be.
-pub(super) fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
-    let stated: Stages = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
-    let stated = stored_state(file, stated)?;
-    let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
-    // That of products on tensor cores is one that only says less.
-    let implied = stated.ssd.map(|_| LogSpace::WHOLE);
-    let is_same = |other: LogSpace, scan: LogSpace| other == scan || implied == Some(other);
-    let log_space =
-        text.parse().ok().filter(|&scan| stated.log_space.is_none_or(|other| is_same(other, scan)));
-    match log_space {
-        Some(log_space) => Ok(stated.in_log_space(log_space)),
-        None => Err(RecordError::Metadata {
-            key: SCAN,
-            found: shown(text),
-            expected: "log-space, or log-space-64 where sums begin anew every 64 positions, and no other in `arithmetic`",
-        }),
-    }
-}
+/// Parts of the arithmetic that may be stated in texts of their own, and what they are.
+const PARTS: [(&str, &str); 3] = [
+    (
+        STATE_TYPE,
+        "f32, f16 or bf16; none beside `ssd`, of which states between chunks are operands; and no other in `arithmetic`",
+    ),
+    (
+        STATE_READ,
+        "none where no `state_type` = bf16 or f16 is stated, and there stored or unrounded, what outputs read, and no other in `arithmetic`",
+    ),
+    (
+        SCAN,
+        "log-space, or log-space-64 where sums begin anew every 64 positions, and no other in `arithmetic`",
+    ),
+];
 
-/// These stages with a state that is stored in a type of its own after each step.
-fn stored_state<R>(file: &TensorFile<R>, stages: Stages) -> Result<Stages> {
-    let text = |key: &'static str| file.metadata().get(key).map(|text| (key, text));
-    let wrong =
-        |(key, found): (_, &String), expected| RecordError::Metadata { key, found: shown(found), expected };
-    let mut stored = stages.stored_state.map_or(InputType::F32.into(), |state| state.stored);
-    let mut read = stages.stored_state.map(|state| state.read);
-    if let Some(stated) = text(STATE_TYPE) {
-        let own: InputType = stated.1.parse().map_err(|_| wrong(stated, "f32, f16 or bf16"))?;
-        if stages.stored_state.is_some() && stored != own.into() {
-            return Err(wrong(stated, "the type that `arithmetic` has"));
+/// The arithmetic that is stated, parts of it in texts of their own if need be.
+pub(super) fn stages<R>(file: &TensorFile<R>) -> Result<Stages> {
+    let mut text = file.metadata().get(ARITHMETIC).map_or(Stages::NONE.to_string(), String::clone);
+    let mut stages: Stages = text.parse()?;
+    for (key, expected) in PARTS {
+        let Some(found) = file.metadata().get(key) else { continue };
+        let part = format!("{key}={}", found.trim());
+        if stages.to_string().split(", ").any(|stated| stated == part) {
+            continue;
         }
-        stored = own.into();
+        text = format!("{text}, {part}");
+        let whole = text.parse().ok().filter(|_| !found.contains(','));
+        stages = whole.ok_or_else(|| RecordError::Metadata { key, found: shown(found), expected })?;
     }
-    if let Some(stated) = text(STATE_READ) {
-        let own = stated.1.parse().map_err(|_| wrong(stated, "stored or unrounded, what outputs read"))?;
-        if stored == StageType::F32 {
-            return Err(wrong(stated, "none where no `state_type` = bf16 or f16 is stated"));
-        }
-        if read == Some(StateRead::Unrounded) && own == StateRead::Stored {
-            return Err(wrong(stated, "unrounded, as `arithmetic` has it"));
-        }
-        read = Some(own);
-    }
-    let is_narrow = stored != StageType::F32;
-    if let Some(stated) = text(STATE_TYPE).filter(|_| is_narrow && stages.ssd.is_some()) {
-        return Err(wrong(stated, "none beside `ssd`, of which states between chunks are operands"));
-    }
-    let state = StoredState { stored, read: read.unwrap_or_default() };
-    Ok(stages.with_stored_state(is_narrow.then_some(state)))
+    Ok(stages)
 }
 
 /// A statement; the default where there is none.

@@ -34,6 +34,7 @@
 //!   scan in log space as `scan` ([`crate::problem::stages`]).
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
+mod chunks;
 mod layout;
 mod metadata;
 mod names;
@@ -200,10 +201,16 @@ impl<R: Read + Seek + Send> Recorded<R> {
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self> {
         match trapezoidal::is_of_rule(&file) {
-            true => Ok(Recorded::Trapezoidal(Box::new(TrapezoidalRun::read(&file)?))),
+            true => Ok(Recorded::Trapezoidal(Box::new(TrapezoidalRun::read(file)?))),
             false => Ok(Recorded::Scan(Recording::new(file)?)),
         }
     }
+}
+
+/// The file with the names that tensors have here. Two that come to one are an error.
+fn renamed<R>(file: TensorFile<R>, own_name: impl Fn(&str) -> Option<String>) -> Result<TensorFile<R>> {
+    let twice = |[name, other]: [String; 2]| RecordError::Twice { name: shown(&name), other: shown(&other) };
+    file.renamed(own_name).map_err(twice)
 }
 
 impl Recording<File> {
@@ -222,9 +229,7 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self> {
-        let file = file
-            .renamed(own_name)
-            .map_err(|[name, other]| RecordError::Twice { name: shown(&name), other: shown(&other) })?;
+        let file = renamed(file, own_name)?;
         let mut layout = Layout::read(&file)?;
         layout.packed = layout.packed(&file)?;
         let recording = Recording {

@@ -127,15 +127,25 @@ pub(super) fn turned(info: &TensorInfo, axes: &[Axis], order: Order) -> Option<S
     Some(format!("{name} is {is}: transpose it to {wanted} by {how}{other}"))
 }
 
+/// Checks that a tensor has these axes, of an order whose shapes a hint tells.
+pub(super) fn check_axes(
+    name: &str,
+    info: &TensorInfo,
+    axes: &[Axis],
+    (order, shapes): (Order, &str),
+) -> Result<()> {
+    if fits(info, axes) {
+        return Ok(());
+    }
+    let hint = turned(info, axes, order).unwrap_or_else(|| shapes.to_owned());
+    Err(misshapen(name, info, shape_of(axes), hint))
+}
+
 impl Layout {
     /// Checks that a tensor has these axes.
     pub(super) fn check_shape(&self, name: &str, info: &TensorInfo, axes: &[Axis]) -> Result<()> {
-        if fits(info, axes) {
-            return Ok(());
-        }
         let order = self.conventions.axes.order;
-        let hint = turned(info, axes, order).unwrap_or_else(|| order.shapes().to_owned());
-        Err(misshapen(name, info, shape_of(axes), hint))
+        check_axes(name, info, axes, (order, order.shapes()))
     }
 
     /// The axes of all channels.
@@ -260,14 +270,7 @@ impl Layout {
     ) -> Result<()> {
         let others = self.gradients.values().filter_map(|tensors| tensors.get(name));
         let is_first = others.into_iter().next().is_none_or(|first| first == stored_as);
-        let shared = &mut self.conventions.axes.shared;
-        let known = match name {
-            Delta => &mut shared.delta,
-            DeltaBias => &mut shared.delta_bias,
-            A => &mut shared.a,
-            D => &mut shared.d,
-            U | B | C | Z | InitialState => return Ok(()),
-        };
+        let Some(known) = self.conventions.axes.shared.of(name) else { return Ok(()) };
         if !is_first && *known != by {
             return Err(misshapen(
                 stored_as,

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::layout::{misshapen, missing_of, mistyped, size};
+use super::layout::{FLOATS, misshapen, missing_of, mistyped, size, weight_type};
 use super::metadata::{STATEMENTS, check_keys, is_statement, softplus, stages};
-use super::names::{CU_SEQLENS, own_name};
+use super::names::{self, CU_SEQLENS};
 use super::packing::{sequences, starts};
-use super::shapes::{Axis, fits, shape_of, turned};
-use super::{RecordError, Result};
+use super::shapes::{Axis, check_axes, shape_of};
+use super::{RecordError, Result, renamed};
 use crate::formula::Textbook;
 use crate::problem::conventions::LAYOUT;
 use crate::problem::trapezoidal::{Cotangents, Input, Output, Sizes, Trapezoidal, Values};
-use crate::problem::{InputType, Order, Shape, Stages};
-use crate::tensor::Named;
+use crate::problem::{Order, Shape, Stages};
+use crate::tensor::{Named, unravel};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
 /// Names of Mamba-3's own kernels.
@@ -60,33 +60,37 @@ enum Kind {
     Gradient(Input, String),
 }
 
-/// The label behind the rule's name; empty where there is none.
-fn label(rest: &str) -> Option<String> {
-    let (form, label) = rest.split_once('.').unwrap_or((rest, ""));
-    let is_rule = form == RULE || form == Textbook::ExpTrapezoidal.name();
-    (is_rule && shown(label) == label).then(|| label.to_owned())
+/// The name that a tensor has here, which may be another one in other code.
+fn own_name(name: &str) -> String {
+    let name = names::own_name(name).unwrap_or_else(|| name.to_owned());
+    let mut parts: Vec<&str> = name.split('.').collect();
+    let first = usize::from(parts[0] == "grad" && parts.len() > 1);
+    if let Some((_, input)) = TAKEN.iter().find(|(taken, _)| *taken == parts[first]) {
+        parts[first] = input.name();
+    }
+    if parts.get(first + 1) == Some(&Textbook::ExpTrapezoidal.name()) {
+        parts[first + 1] = RULE;
+    }
+    parts.join(".")
 }
 
-fn input(name: &str) -> Option<Input> {
-    let taken = TAKEN.iter().find(|(taken, _)| *taken == name).map(|(_, input)| *input);
-    taken.or_else(|| name.parse().ok())
-}
-
+/// What a tensor is, by its name here.
 fn kind(name: &str) -> Option<Kind> {
-    let own = own_name(name).unwrap_or_else(|| name.to_owned());
-    if let Some(input) = input(&own) {
+    if let Ok(input) = name.parse() {
         return Some(Kind::Input(input));
     }
-    if let Some(given) = Output::ALL.into_iter().find(|output| output.cotangent() == own) {
+    if let Some(given) = Output::ALL.into_iter().find(|output| output.cotangent() == name) {
         return Some(Kind::Given(given));
     }
-    let (first, rest) = own.split_once('.')?;
-    match first {
-        "grad" => {
-            let (of, rest) = rest.split_once('.')?;
-            Some(Kind::Gradient(input(of)?, label(rest)?))
-        }
-        output => Some(Kind::Output(output.parse().ok()?, label(rest)?)),
+    let (tensor, rest) = match name.strip_prefix("grad.") {
+        Some(gradient) => gradient.split_once('.')?,
+        None => name.split_once('.')?,
+    };
+    let (form, label) = rest.split_once('.').unwrap_or((rest, ""));
+    let label = (form == RULE && shown(label) == label).then(|| label.to_owned())?;
+    match name.starts_with("grad.") {
+        true => Some(Kind::Gradient(tensor.parse().ok()?, label)),
+        false => Some(Kind::Output(tensor.parse().ok()?, label)),
     }
 }
 
@@ -96,7 +100,7 @@ pub(super) fn is_of_rule<R>(file: &TensorFile<R>) -> bool {
         use Input::{Adt, Angles, BBias, CBias, InitialAngle, InitialB, InitialU, Lambda, Trap};
         matches!(input, Adt | Lambda | Trap | BBias | CBias | Angles | InitialAngle | InitialB | InitialU)
     };
-    file.names().any(|name| match kind(name) {
+    file.names().any(|name| match kind(&own_name(name)) {
         Some(Kind::Input(input)) => only(input),
         Some(Kind::Output(..)) => name.split('.').nth(1) == Some(RULE),
         Some(Kind::Gradient(..)) => name.split('.').nth(2) == Some(RULE),
@@ -112,22 +116,8 @@ fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo
     file.info(name).ok_or_else(|| missing(file, name, "spec.md §7 lists the names of Mamba-3's rule"))
 }
 
-/// A letter as a shape has it.
-fn letter(letter: char) -> &'static str {
-    match letter {
-        'b' => "b",
-        'l' => "l",
-        'h' => "h",
-        'p' => "p",
-        'g' => "g",
-        'n' => "n",
-        'k' => "k",
-        _ => "s",
-    }
-}
-
 fn axes(letters: &'static str, sizes: Sizes) -> Vec<Axis> {
-    letters.chars().map(|of| (letter(of), sizes.of(of))).collect()
+    letters.char_indices().map(|(at, letter)| (&letters[at..=at], sizes.of(letter))).collect()
 }
 
 const SHAPES: &str = "spec.md §7 lists the shapes, in layout `blhp`";
@@ -144,46 +134,23 @@ impl<R: Read + Seek> Reader<'_, R> {
     /// The numbers of a tensor with these axes.
     fn values(&self, name: &str, letters: &'static str, is_finite: bool) -> Result<Values> {
         let info = required(self.file, name)?;
-        let expected = axes(letters, self.sizes);
-        if !fits(info, &expected) {
-            let hint = turned(info, &expected, Order::Blhp).unwrap_or_else(|| SHAPES.to_owned());
-            return Err(misshapen(name, info, shape_of(&expected), hint));
-        }
+        check_axes(name, info, &axes(letters, self.sizes), (Order::Blhp, SHAPES))?;
         let stored = match info.stored {
-            Stored::F32 => InputType::F32,
-            Stored::F16 => InputType::F16,
-            Stored::Bf16 => InputType::Bf16,
-            _ => {
-                let hint = "numbers of this rule are real, of 32 or 16 bits";
-                return Err(mistyped(name, info, "F32, F16 or BF16".to_owned(), hint));
-            }
-        };
+            Stored::C64 => Err(mistyped(name, info, FLOATS.to_owned(), "numbers of this rule are real")),
+            _ => weight_type(name, info),
+        }?;
         let values = self.file.floats(name, 0..info.len)?.unwrap_or_default();
         let is_read = |at: usize| {
-            let of_position = letters.find('l').map(|axis| place(info, at)[axis]);
+            let of_position = letters.find('l').map(|axis| unravel(&info.shape, at)[axis]);
             of_position.is_none_or(|position| position < self.end)
         };
         let wrong = |&at: &usize| !values[at].is_finite() && is_read(at);
         if let Some(at) = (0..values.len()).filter(|_| is_finite).find(wrong) {
-            let index = shape_text(&place(info, at));
+            let index = shape_text(&unravel(&info.shape, at));
             return Err(RecordError::NotFinite { name: info.called(name), index, value: values[at] });
         }
         Ok(Values { stored, values })
     }
-}
-
-/// Checks that a tensor is not there under another name already.
-fn once(is_there: bool, name: &str, other: &str) -> Result<()> {
-    match is_there {
-        false => Ok(()),
-        true => Err(RecordError::Twice { name: shown(name), other: shown(other) }),
-    }
-}
-
-fn place(info: &TensorInfo, mut at: usize) -> Vec<usize> {
-    let mut index: Vec<usize> = info.shape.iter().rev().map(|size| (at % size, at /= size).0).collect();
-    index.reverse();
-    index
 }
 
 impl TrapezoidalRun {
@@ -191,7 +158,8 @@ impl TrapezoidalRun {
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
-    pub fn read<R: Read + Seek>(file: &TensorFile<R>) -> Result<Self> {
+    pub fn read<R: Read + Seek>(file: TensorFile<R>) -> Result<Self> {
+        let file = renamed(file, |name| Some(own_name(name)))?;
         check_keys(file.metadata().keys().map(String::as_str))?;
         for key in STATEMENTS.into_iter().filter(|key| !STATED.contains(key)) {
             if let Some(found) = file.metadata().get(key) {
@@ -206,25 +174,20 @@ impl TrapezoidalRun {
                 expected: "blhp, or none",
             });
         }
-        let mut kinds = Vec::new();
-        for name in file.names().filter(|name| *name != CU_SEQLENS) {
-            let unknown = || RecordError::Unknown {
-                name: shown(name),
-                expected: format!(
-                    "{}, {}",
-                    Input::ALL.map(Input::name).join(", "),
-                    Output::ALL.map(|output| format!("{output}.trapezoidal")).join(", ")
-                ),
-                hint: "spec.md §7 lists the tensors of Mamba-3's rule; its method is `trapezoidal`"
-                    .to_owned(),
-            };
-            kinds.push((name.to_owned(), kind(name).ok_or_else(unknown)?));
-        }
-        let named = |wanted: Input| {
-            let is = |(_, kind): &&(String, Kind)| matches!(kind, Kind::Input(input) if *input == wanted);
-            kinds.iter().find(is).map(|(name, _)| name.as_str())
+        let unknown = |name: &str| RecordError::Unknown {
+            name: file.info(name).map_or_else(|| shown(name), |info| shown(&info.name)),
+            expected: format!(
+                "{}, {}",
+                Input::ALL.map(Input::name).join(", "),
+                Output::ALL.map(|output| format!("{output}.trapezoidal")).join(", ")
+            ),
+            hint: "spec.md §7 lists the tensors of Mamba-3's rule; its method is `trapezoidal`".to_owned(),
         };
-        let mut reader = Reader { file, sizes: sizes(file, &named)?, end: 0 };
+        let known = |name| Ok((name, kind(name).ok_or_else(|| unknown(name))?));
+        let kinds: Vec<(&str, Kind)> =
+            file.names().filter(|name| *name != CU_SEQLENS).map(known).collect::<Result<_>>()?;
+        let has = |input: Input| file.info(input.name()).is_some();
+        let mut reader = Reader { file: &file, sizes: sizes(&file)?, end: 0 };
         if let Some(info) = file.info(CU_SEQLENS) {
             sequences(info, reader.sizes.b)?;
         }
@@ -238,60 +201,47 @@ impl TrapezoidalRun {
         reader.sizes.s = sequences.len();
         reader.end = sequences.last().map_or(0, |(_, positions)| positions.end);
         for input in [Input::U, Input::Delta, Input::B, Input::C] {
-            required(file, named(input).unwrap_or(input.name()))?;
+            required(&file, input.name())?;
         }
         for (one, other) in [(Input::A, Input::Adt), (Input::Lambda, Input::Trap)] {
-            match (named(one), named(other)) {
-                (Some(name), Some(other)) => {
-                    return Err(RecordError::Twice { name: name.to_owned(), other: other.to_owned() });
+            match (has(one), has(other)) {
+                (true, true) => {
+                    let [name, other] = [one, other].map(|input| input.name().to_owned());
+                    return Err(RecordError::Twice { name, other });
                 }
-                (None, None) => {
-                    return Err(missing(
-                        file,
-                        one.name(),
-                        "ADT has ΔA in place of A, and trap λ before a sigmoid",
-                    ));
+                (false, false) => {
+                    let hint = "ADT has ΔA in place of A, and trap λ before a sigmoid";
+                    return Err(missing(&file, one.name(), hint));
                 }
                 _ => {}
             }
         }
-        if named(Input::InitialB).is_some() != named(Input::InitialU).is_some() {
-            let absent = if named(Input::InitialB).is_some() { Input::InitialU } else { Input::InitialB };
-            return Err(missing(file, absent.name(), "initial_B and initial_u make one product"));
+        for (one, other) in [(Input::InitialB, Input::InitialU), (Input::InitialU, Input::InitialB)] {
+            if has(one) && !has(other) {
+                let hint = "initial_B and initial_u make one product";
+                return Err(missing(&file, other.name(), hint));
+            }
         }
         let (mut inputs, mut given) = (Named::default(), Cotangents::default());
         let mut outputs: BTreeMap<String, Named<Values, Output>> = BTreeMap::new();
         let mut passes: BTreeMap<String, Named<Values, Input>> = BTreeMap::new();
-        for (name, kind) in &kinds {
+        for (name, kind) in kinds {
             match kind {
-                Kind::Input(input) => {
-                    once(inputs.get(*input).is_some(), name, named(*input).unwrap_or(input.name()))?;
-                    inputs.insert(*input, reader.values(name, input.axes(), true)?);
-                }
+                Kind::Input(input) => inputs.insert(input, reader.values(name, input.axes(), true)?),
                 Kind::Given(output) => {
-                    once(given.get(*output).is_some(), name, &output.cotangent())?;
-                    given.insert(*output, reader.values(name, output.axes(), true)?.values);
+                    given.insert(output, reader.values(name, output.axes(), true)?.values);
                 }
                 Kind::Output(output, label) => {
-                    let (values, own) = (
-                        reader.values(name, output.axes(), false)?,
-                        outputs.entry(label.clone()).or_default(),
-                    );
-                    once(own.get(*output).is_some(), name, output.name())?;
-                    own.insert(*output, values);
+                    let values = reader.values(name, output.axes(), false)?;
+                    outputs.entry(label).or_default().insert(output, values);
+                }
+                Kind::Gradient(input, _) if !has(input) => {
+                    let hint = "a gradient belongs to an input of the file";
+                    return Err(missing(&file, input.name(), hint));
                 }
                 Kind::Gradient(input, label) => {
-                    if named(*input).is_none() {
-                        return Err(missing(
-                            file,
-                            input.name(),
-                            "a gradient belongs to an input of the file",
-                        ));
-                    }
-                    let (values, own) =
-                        (reader.values(name, input.axes(), false)?, passes.entry(label.clone()).or_default());
-                    once(own.get(*input).is_some(), name, &format!("grad.{input}"))?;
-                    own.insert(*input, values);
+                    let values = reader.values(name, input.axes(), false)?;
+                    passes.entry(label).or_default().insert(input, values);
                 }
             }
         }
@@ -299,35 +249,35 @@ impl TrapezoidalRun {
             return Err(RecordError::NoOutput);
         }
         if !passes.is_empty() && given.is_empty() {
-            return Err(missing(file, &Output::Out.cotangent(), "a gradient needs what it starts from"));
+            return Err(missing(&file, &Output::Out.cotangent(), "a gradient needs what it starts from"));
         }
         let mut provenance = file.metadata().clone();
         provenance.retain(|key, _| !is_statement(key));
-        let problem = Trapezoidal { sizes: reader.sizes, inputs, delta_softplus: softplus(file)?, sequences };
-        Ok(TrapezoidalRun { problem, stages: stages(file)?, outputs, given, passes, provenance })
+        let problem =
+            Trapezoidal { sizes: reader.sizes, inputs, delta_softplus: softplus(&file)?, sequences };
+        Ok(TrapezoidalRun { problem, stages: stages(&file)?, outputs, given, passes, provenance })
     }
 }
 
 /// Sizes, as u, B and angles have them.
-fn sizes<'n, R>(file: &TensorFile<R>, named: &dyn Fn(Input) -> Option<&'n str>) -> Result<Sizes> {
-    let info = |input: Input| required(file, named(input).unwrap_or(input.name()));
+fn sizes<R>(file: &TensorFile<R>) -> Result<Sizes> {
     let of = |input: Input| {
-        let info = info(input)?;
-        let shape: [usize; 4] = info.shape[..].try_into().map_err(|_| {
-            misshapen(input.name(), info, shape_of(&axes(input.axes(), Sizes::default())), SHAPES)
-        })?;
-        match info.shape.iter().position(|&size| size == 0) {
-            Some(at) => {
-                let what = letter(input.axes().chars().nth(at).unwrap_or('s'));
+        let info = required(file, input.name())?;
+        let expected = axes(input.axes(), Sizes::default());
+        let shape: [usize; 4] = info.shape[..]
+            .try_into()
+            .map_err(|_| misshapen(input.name(), info, shape_of(&expected), SHAPES))?;
+        match shape.iter().zip(expected).find(|(size, _)| **size == 0) {
+            Some((_, (letter, _))) => {
                 let hint = "an empty run has nothing to judge";
-                Err(size(input.name(), what, 0, "at least 1".to_owned(), hint))
+                Err(size(input.name(), letter, 0, "at least 1".to_owned(), hint))
             }
             None => Ok(shape),
         }
     };
     let [b, l, h, p] = of(Input::U)?;
     let [_, _, g, n] = of(Input::B)?;
-    let k = if named(Input::Angles).is_some() { of(Input::Angles)?[3] } else { 0 };
+    let k = if file.info(Input::Angles.name()).is_some() { of(Input::Angles)?[3] } else { 0 };
     if !h.is_multiple_of(g) {
         let hint = "each group serves as many heads";
         return Err(size("B", "groups", g, format!("a divisor of the {h} heads"), hint));

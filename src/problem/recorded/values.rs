@@ -11,7 +11,7 @@ use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Conventions, Held, InputType, Operand, OutputGradients, Problem, Sequence, Shape};
-use crate::tensor::{Gradients, Named, TensorName};
+use crate::tensor::{Gradients, Named, TensorName, unravel};
 use crate::tensor_file::{Stored, shape_text, shown};
 
 impl<R: Read + Seek + Send> Recording<R> {
@@ -314,12 +314,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         if info.stored == Stored::C64 {
             shape.push(2);
         }
-        let mut rest = self.stored_at(name, position);
-        let mut index = vec![0; shape.len()];
-        for (i, &size) in index.iter_mut().zip(&shape).rev() {
-            *i = rest % size.max(1);
-            rest /= size.max(1);
-        }
+        let mut index = unravel(&shape, self.stored_at(name, position));
         let part = if info.stored == Stored::C64 { index.pop() } else { None };
         let name = match part {
             Some(0) => " (re)",

@@ -8,6 +8,8 @@
 //! A channel is scanned in two doubles first. A state carries its error, so what a doubt about one output or last state would
 //! need is the same scan with more bits: the forms with a doubt, of that channel, are scanned again in 237 bits.
 
+mod exponents;
+
 use nalgebra::Complex;
 use num_traits::{One, Zero};
 
@@ -543,38 +545,6 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             }
         }
         Ok(Some(ChannelTruth { tensors, certificate }))
-    }
-}
-
-impl<T: Exponent> ChannelScan<'_, T> {
-    /// Running sums of ΔA within chunks of so many positions, of an A that all states share.
-    fn exponents(
-        &self,
-        chunk: usize,
-        rational: Option<&ExactScan>,
-        certificate: &mut Certificate,
-    ) -> Result<Option<Vec<f64>>> {
-        let (batch, d) = self.at;
-        let a = self.weight(&self.problem.a, self.problem.weight_index(d, 0)).part(0);
-        let (mut literal, mut bounded) = (T::Part::zero(), Ball::zero());
-        let mut sums = Vec::with_capacity(self.delta.len());
-        for (l, (first, second)) in self.delta.iter().enumerate() {
-            if l % chunk == 0 {
-                (literal, bounded) = (T::Part::zero(), Ball::zero());
-            }
-            literal += *first * a;
-            bounded = bounded.plus(&second.times(&Ball::exact(a)));
-            let live = !bounded.is_exact_zero();
-            let fallback =
-                Fallback { exact: &|| rational?.exponent(l / chunk * chunk..l + 1), wider: &|| None };
-            let fallback = if T::Part::NARROW { None } else { Some(fallback) };
-            let place = || format!("dA_cumsum at batch {batch}, channel {d}, position {l}");
-            let Some(value) = conclude(certificate, &literal, &bounded, live, fallback, place)? else {
-                return Ok(None);
-            };
-            sums.push(value);
-        }
-        Ok(Some(sums))
     }
 }
 
