@@ -325,7 +325,7 @@ fn gradients_of_pytorch_s_autograd_pass() {
     }
 }
 
-/// As a page of the guide shows what the command says, where all that is known is looked for.
+/// Asks for this name; a page of the guide shows what the command says where all that is known is looked for.
 #[test]
 fn the_backward_pass_of_another_method_is_named() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/recorded/backward-of-zoh-for-foh.safetensors");

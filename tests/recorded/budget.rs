@@ -23,7 +23,7 @@ fn problem() -> Problem {
     drawn(Layout::plain(2, 8, 3, 32))
 }
 
-/// What nothing explains is searched for everything: a few numbers do.
+/// Numbers enough for a search that explains nothing, which looks for everything.
 fn small() -> Problem {
     drawn(Layout::plain(1, 3, 2, 16))
 }
@@ -91,7 +91,7 @@ fn a_search_that_ends_early_names_what_a_whole_one_does_or_nothing(
         let is_whole = cut.search.is_none();
         assert!(is_whole || cut.search == Some(Search::Ended(format!("{most} units of work"))));
         assert!(!is_whole || said == names(whole), "{most}");
-        // One that may take more is the same one.
+        // Searches that may take more are the same one.
         if is_whole {
             break;
         }
@@ -111,7 +111,7 @@ fn a_search_in_gradients_that_ends_early_names_what_a_whole_one_does_or_nothing(
     let whole = &checked(&file.recording(), Budget::Thorough)[0];
     assert!(whole.search.is_none() && !names(whole).is_empty());
     let cut = |most: u64| checked(&file.recording(), Budget::Work(most)).remove(0);
-    // Up to the first whole one, of which those that may take more are repetitions.
+    // Ends with the first whole one, of which those that may take more are repetitions.
     let mut all: Vec<CaseResult> = Vec::new();
     let mut most = (6..32).step_by(2).map(|power| 1 << power);
     while all.last().is_none_or(|cut| cut.search.is_some()) {

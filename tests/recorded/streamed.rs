@@ -160,7 +160,7 @@ impl Inputs for Walked<'_> {
         self.problem.stretch(at, positions)
     }
 
-    /// All of them, so that each walk reads once.
+    /// Positions of the whole, so that each walk reads once.
     fn positions_at_once(&self) -> Option<usize> {
         Some(self.problem.shape.seqlen)
     }
@@ -184,7 +184,7 @@ fn repeats_are_counted_exactly_in_however_little_memory() {
                 let budget = ChannelBudget::new(Method::Zoh, &walked, (0, 0), &Contract::FRAMEWORK);
                 let Ok(counted) = budget.repeats_within(capacity);
                 assert_eq!(counted, most, "{capacity}");
-                // Each walk holds no more than that of all z and b, which are different here.
+                // Numbers that a walk holds are no more than that; all z and b are different here.
                 let least = if repeats { 1 } else { 2 * shape.seqlen * shape.dstate };
                 let walks = walked.read.into_inner();
                 assert!(walks * capacity >= least, "{walks} walks, {capacity}");

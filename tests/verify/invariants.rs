@@ -41,7 +41,7 @@ fn hold(results: &[InvariantResult]) {
 #[test]
 fn every_invariant_holds_for_correct_kernels() {
     hold(&default_run::results().invariants);
-    // Of the reference path with one type of weights, in turn.
+    // Laws of the reference path are probed with one type of weights, in turn.
     let contract = ReferenceBackend.promise().contract;
     let subject = Subject { backend: &ReferenceBackend, contract, seed: 1, inputs: &InputType::ALL };
     let methods = Method::ALL.into_iter().enumerate();
