@@ -122,8 +122,7 @@ fn phi_functions_of_a_long_chain_have_its_last_term() {
     let tiny = 2f64.powi(-60);
     let z = DMatrix::from_fn(n, n, |i, j| Wide::exact(if j == i + 1 { tiny } else { 0.0 }));
     for (k, phi) in expm::phi_by_doubling(&z, n - 1).iter().enumerate() {
-        let mut term = Wide::exact(1.0);
-        (2..=k + 1).for_each(|m| term = term / Wide::exact(m as f64));
+        let mut term = (2..=k + 1).fold(Wide::exact(1.0), |term, m| term / Wide::exact(m as f64));
         for j in 0..n {
             let off = (phi[(0, j)] - term).exponent().unwrap_or(-10_000);
             assert!(term.exponent().expect("not 0") - off > 222, "φ{} after {j} steps", k + 1);
