@@ -151,17 +151,20 @@ impl Formula {
         self.b_bar[1].is_empty() && self.b_bar[2].is_empty()
     }
 
+    #[inline]
     fn functions(&self) -> impl Iterator<Item = Function> {
         self.b_bar.into_iter().flatten().map(|term| term.of)
     }
 
     /// How many of φ₁, φ₂, φ₃ it takes.
+    #[inline]
     pub fn phis(&self) -> usize {
         let phi = |of| if let Phi(k) = of { k } else { 0 };
         self.functions().map(phi).max().unwrap_or(0)
     }
 
     /// α where it divides by I − αz, with a pole at z = 1/α.
+    #[inline]
     pub fn pole(&self) -> Option<Fraction> {
         let resolvent = |of| if let Resolvent(alpha) = of { Some(alpha) } else { None };
         match self.a_bar {
@@ -171,6 +174,7 @@ impl Formula {
     }
 
     /// Whether it is a rational function of Δ, A and B: without eᶻ and φ-functions.
+    #[inline]
     pub fn is_rational(&self) -> bool {
         self.a_bar != Transition::Exponential && !self.functions().any(|of| matches!(of, Phi(_)))
     }

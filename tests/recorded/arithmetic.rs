@@ -21,7 +21,7 @@ use crate::written::{ComplexAs, File};
 
 /// A layer with everything on.
 fn problem(input: InputType) -> Problem {
-    let shape = Shape { batch: 1, dim: 12, dstate: 8, seqlen: 160, groups: 1 };
+    let shape = Shape { batch: 1, dim: 6, dstate: 8, seqlen: 160, groups: 1 };
     let recipe = Recipe { shape, ..regime::EVERYTHING };
     let operands = (Operand::Variable, Operand::Variable);
     inputs::draw(&recipe, Weights::Real, input, operands, &mut Draw::new(3, "arithmetic"))

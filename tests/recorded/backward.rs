@@ -1,9 +1,12 @@
 //! Recorded backward passes: read whole or refused, and every element of every gradient judged.
 
+use std::path::Path;
+
 use holdfast::check::{Checked, Options, check};
+use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick::LARGEST_Z;
 use holdfast::method::Method;
-use holdfast::problem::recorded::RecordError;
+use holdfast::problem::recorded::{RecordError, Recording};
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::results::{CaseResult, PairStatus, Verdict};
 use holdfast::tensor::{GradientName, Gradients};
@@ -12,6 +15,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use safetensors::Dtype;
 
+use crate::searched::asking;
 use crate::support::binary::{holdfast, text};
 use crate::support::problems::{Layout, generator, layouts};
 use crate::written::{ComplexAs, File, dtype, tensor};
@@ -69,6 +73,12 @@ fn add(file: &mut File, name: &str, gradients: &Gradients<f32>) {
 
 pub fn checked(file: &File) -> Vec<CaseResult> {
     checked_whole(file).cases
+}
+
+/// Without causes.
+pub fn verdicts(file: &File) -> Vec<CaseResult> {
+    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
 }
 
 fn checked_whole(file: &File) -> Checked {
@@ -294,13 +304,16 @@ fn gradients_of_pytorch_s_autograd_pass() {
     }
 }
 
+/// Asks for this name; a page of the guide shows what the command says where all that is known is looked for.
 #[test]
 fn the_backward_pass_of_another_method_is_named() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/recorded/backward-of-zoh-for-foh.safetensors");
-    // No load ends the search.
-    let output = holdfast(&["check", path, "--diagnosis", "thorough"]);
-    let console = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{console}{}", text(&output.stderr));
-    assert!(console.contains("looks like backward-of-zoh: it is the backward pass of zoh"), "{console}");
-    assert!(console.contains("grad.D passes"), "{console}");
+    let recording = Recording::open(Path::new(path)).expect("a recording");
+    let options = asking("backward-of-zoh");
+    let case = check("run", "run", &recording, &options, &|| {}).expect("a run").cases.remove(0);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let found = &case.diagnosis[0];
+    assert!(found.name == "backward-of-zoh" && found.what == "it is the backward pass of zoh", "{found:?}");
+    let passing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Pass);
+    assert_eq!(passing.map(|(name, _)| name).collect::<Vec<_>>(), [GradientName::D.into()]);
 }

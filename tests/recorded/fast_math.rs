@@ -42,7 +42,7 @@ fn scan(problem: &Problem, exp: fn(f32) -> f32) -> Vec<f32> {
 
 /// A layer that forgets fast, so that errors of Δ do not cancel over positions.
 fn forgetting(seqlen: usize) -> Problem {
-    let shape = Shape { batch: 1, dim: 12, dstate: 4, seqlen, groups: 1 };
+    let shape = Shape { batch: 1, dim: 4, dstate: 4, seqlen, groups: 1 };
     let recipe = Recipe { shape, ..regime::EVERYTHING };
     let operands = (Operand::Variable, Operand::Variable);
     let mut problem =

@@ -60,12 +60,15 @@ fn hard_for_sums(seed: u64) -> [Problem; 4] {
     [drawn, periodic, slow, settling]
 }
 
-fn errors_of_stages_pass_together(seeds: std::ops::Range<u64>) {
+/// Tries each stage with each of these inputs, or with every other one in turn.
+fn errors_of_stages_pass_together(seeds: std::ops::Range<u64>, with_each: bool) {
     let narrow =
         [Narrow::Rounded(InputType::Bf16), Narrow::Rounded(InputType::F16), Narrow::Tf32, Narrow::CutToTf32];
-    for (seed, narrow) in seeds.flat_map(|seed| narrow.map(|narrow| (seed, narrow))) {
+    let narrow = narrow.into_iter().enumerate();
+    for (seed, (k, narrow)) in seeds.flat_map(|seed| narrow.clone().map(move |narrow| (seed, narrow))) {
         for (i, problem) in hard_for_sums(seed).into_iter().enumerate() {
-            for stage in Stage::ALL.into_iter().map(Some).chain([None]) {
+            let stages = Stage::ALL.into_iter().map(Some).chain([None]).enumerate();
+            for (_, stage) in stages.filter(|(j, _)| with_each || (i + j + k) % 2 == 0) {
                 let round =
                     |of, value| if stage.is_none_or(|stage| stage == of) { narrow.of(value) } else { value };
                 let out = scan_by(&problem, round, Factors::NONE, softplus);
@@ -78,26 +81,28 @@ fn errors_of_stages_pass_together(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn roundings_that_are_stated_pass_together() {
-    errors_of_stages_pass_together(1..2);
+    errors_of_stages_pass_together(1..2, false);
 }
 
 #[test]
 #[ignore = "the same at twenty seeds: .ci/long"]
 fn roundings_of_twenty_seeds_pass_together() {
-    errors_of_stages_pass_together(1..21);
+    errors_of_stages_pass_together(1..21, true);
 }
 
 /// A factor next to 1 is found, and no arithmetic is named in its place.
 #[test]
 fn a_slight_factor_is_no_rounding() {
     let problem = long_problem(1);
+    // Everything that is known is looked for in the first. Statements are tried whatever is asked for.
     for (factors, name, number) in [
         (Factors { out: 1.0001, ..Factors::NONE }, "out-scaled", "1.0001"),
         (Factors { b_bar: 1.0003, ..Factors::NONE }, "readout-scaled", "1.0003"),
         (Factors { skip: 1.0001, ..Factors::NONE }, "skip-scaled", "1.0001"),
         (Factors { log2_e: Some(1.443), ..Factors::NONE }, "a-scaled-in-a-bar", "1.0002"),
     ] {
-        let case = caused(&problem, scan_by(&problem, |_, value| value, factors, softplus), None);
+        let causes = (name != "out-scaled").then_some(name);
+        let case = caused(&problem, scan_by(&problem, |_, value| value, factors, softplus), causes);
         assert_eq!(case.verdict, Verdict::Fail, "{name}");
         let said: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
         assert_eq!(said.first(), Some(&name), "{said:?}");

@@ -11,7 +11,7 @@ use holdfast::tensor::{ComputedName, GradientName, Gradients, TensorName};
 use holdfast::truth::gradient::solve;
 use rand::RngExt as _;
 
-use crate::backward::{checked, recorded};
+use crate::backward::{recorded, verdicts};
 use crate::support::problems::{Layout, generator};
 use crate::written::ComplexAs;
 
@@ -86,7 +86,7 @@ fn judged(
     });
     let mut file = recorded((problem, given), "zoh", &gradients, ComplexAs::Trailing);
     file.metadata.extend(scan.map(|scan| ("scan".to_owned(), scan.to_owned())));
-    checked(&file).remove(0)
+    verdicts(&file).remove(0)
 }
 
 #[test]

@@ -311,7 +311,7 @@ fn results_are_those_of_the_cpu() {
     for (weights, sound) in [(Weights::Real, true), (Weights::Real, false), (Weights::Complex, true)] {
         // Failures are explained in one way only, whichever judge it was; nothing explains these, however long it is looked for.
         let options = Options {
-            diagnosis: if weights == Weights::Real { Budget::Work(1 << 18) } else { Budget::Off },
+            diagnosis: if weights == Weights::Real { Budget::Work(1 << 15) } else { Budget::Off },
             ..asking("u-late")
         };
         let problem = drawn(shape, weights, InputType::F32, (Operand::Variable, Operand::Constant));

@@ -308,19 +308,18 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     let n = problem.weight_index(17, 3);
     problem.a[n] = -1e9;
     let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
+    // It hides no failure of another channel.
+    let right = &output[TensorName::Out].values;
+    let mut wrong = right.clone();
+    wrong[3 * problem.shape.seqlen..4 * problem.shape.seqlen].iter_mut().for_each(|y| *y *= 1.001);
     let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
+    for (name, output) in [("zoh.a-right", right), ("zoh.b-wrong", &wrong)] {
+        file.add_output(&problem, name, output, None, ComplexAs::Trailing);
+    }
     let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
-    assert_eq!(checked.cases[0].verdict, Verdict::Unmeasured);
-    assert!(checked.cases[0].reason.contains("size of ΔA"), "{}", checked.cases[0].reason);
-
-    // And it hides no failure of another channel.
-    let mut output = output[TensorName::Out].values.clone();
-    output[3 * problem.shape.seqlen..4 * problem.shape.seqlen].iter_mut().for_each(|y| *y *= 1.001);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
-    assert_eq!(checked.cases[0].verdict, Verdict::Fail);
+    let [right, wrong] = &checked.cases[..] else { panic!("{}", checked.cases.len()) };
+    assert_eq!([right.verdict, wrong.verdict], [Verdict::Unmeasured, Verdict::Fail]);
+    assert!(right.reason.contains("size of ΔA"), "{}", right.reason);
 }
 
 /// An infinity where the exact value is an ordinary number is wrong by any truth: no channel needs one for that.

@@ -1,7 +1,10 @@
 //! Promise: a recording is judged a stretch at a time, with the results that it has whole, and a file that changes meanwhile is
 //! an error.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdfast::check::{self, Options};
 use holdfast::judge::budget::{self, Bounds, Budget, ChannelBudget};
@@ -9,9 +12,10 @@ use holdfast::judge::quick::{self, QuickTally};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
+use holdfast::problem::packed::Sequence;
 use holdfast::problem::recorded::{OutputName, Recording};
 use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::stretch::Inputs;
+use holdfast::problem::stretch::{Inputs, Outline, Stretch};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::tensor::{Named, TensorName, Tensors};
@@ -134,6 +138,34 @@ fn results_do_not_depend_on_the_length_of_stretches() {
     assert_eq!(checked(file.recording().by_positions(211)), whole);
 }
 
+/// A problem, and how often a part of it was read.
+struct Walked<'a> {
+    problem: &'a Problem,
+    read: AtomicUsize,
+}
+
+impl Inputs for Walked<'_> {
+    type Error = Infallible;
+
+    fn outline(&self) -> Outline {
+        self.problem.outline()
+    }
+
+    fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
+        self.problem.sequences(item)
+    }
+
+    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, Infallible> {
+        self.read.fetch_add(1, Ordering::Relaxed);
+        self.problem.stretch(at, positions)
+    }
+
+    /// Positions of the whole, so that each walk reads once.
+    fn positions_at_once(&self) -> Option<usize> {
+        Some(self.problem.shape.seqlen)
+    }
+}
+
 #[test]
 fn repeats_are_counted_exactly_in_however_little_memory() {
     let shape = Shape { batch: 1, dim: 1, dstate: 5, seqlen: 200, groups: 1 };
@@ -148,8 +180,14 @@ fn repeats_are_counted_exactly_in_however_little_memory() {
             let Ok::<f64, Infallible>(most) = budget.repeats();
             assert_eq!(most, if repeats { 150.0 } else { 1.0 });
             for capacity in [1, 2, 7, 100, 999] {
+                let walked = Walked { problem: &problem, read: AtomicUsize::new(0) };
+                let budget = ChannelBudget::new(Method::Zoh, &walked, (0, 0), &Contract::FRAMEWORK);
                 let Ok(counted) = budget.repeats_within(capacity);
                 assert_eq!(counted, most, "{capacity}");
+                // Numbers that a walk holds are no more than that; all z and b are different here.
+                let least = if repeats { 1 } else { 2 * shape.seqlen * shape.dstate };
+                let walks = walked.read.into_inner();
+                assert!(walks * capacity >= least, "{walks} walks, {capacity}");
             }
         }
     }

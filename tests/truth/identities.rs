@@ -100,6 +100,37 @@ fn phi_functions_of_a_matrix_obey_their_recurrence(#[values(1, 4, 9)] n: usize) 
     assert_settles(&product(&z, &phi3), &plus_identity(phi2, &-one.times_pow2(-1)), "z φ₃ = φ₂ − 1/2");
 }
 
+/// Terms of their series are as many as its bits take, whatever the size of a number.
+#[test]
+fn phi_functions_of_a_matrix_are_those_of_a_number() {
+    for x in [0.03, 0.12, 0.49, 0.99, 1.99, 3.99, 7.9, 15.9, 31.9] {
+        let z = Wide::exact(-x);
+        let [_, known @ ..] = phi_by_doubling(&Ball::exact(z));
+        let matrix = expm::phi_by_doubling(&DMatrix::from_element(1, 1, z), 0);
+        for (k, (matrix, known)) in matrix.iter().zip(known).enumerate() {
+            let off = (matrix[(0, 0)] - known.mid).exponent().unwrap_or(-10_000);
+            let bits = known.mid.exponent().expect("not 0") - off;
+            assert!(bits > 222, "φ{} of {x}: {bits} bits", k + 1);
+        }
+    }
+}
+
+/// Couplings over many steps, each of them tiny, have one term of the series, however small: zᵏ/(k + j)! of φⱼ.
+#[test]
+fn phi_functions_of_a_long_chain_have_its_last_term() {
+    let n = 12;
+    let tiny = 2f64.powi(-60);
+    let z = DMatrix::from_fn(n, n, |i, j| Wide::exact(if j == i + 1 { tiny } else { 0.0 }));
+    for (k, phi) in expm::phi_by_doubling(&z, n - 1).iter().enumerate() {
+        let mut term = (2..=k + 1).fold(Wide::exact(1.0), |term, m| term / Wide::exact(m as f64));
+        for j in 0..n {
+            let off = (phi[(0, j)] - term).exponent().unwrap_or(-10_000);
+            assert!(term.exponent().expect("not 0") - off > 222, "φ{} after {j} steps", k + 1);
+            term = term * Wide::exact(tiny) / Wide::exact((j + k + 2) as f64);
+        }
+    }
+}
+
 #[test]
 fn diagonal_steps_are_the_scalar_ones() {
     let values = [-0.5f32, -2.0, 3.25, 0.0, -1e-6, -40.0];

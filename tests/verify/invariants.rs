@@ -23,23 +23,45 @@ fn laws(request: Request, backend: &dyn Backend) -> Vec<InvariantResult> {
     verify(&Request { invariants_only: true, ..request }, backend).invariants
 }
 
-#[test]
-fn every_invariant_holds_for_correct_kernels() {
-    let reference = laws(Request::everything(1), &ReferenceBackend);
-    for results in [&default_run::results().invariants, &reference] {
-        for weights in Weights::ALL {
-            for method in Method::ALL {
-                for invariant in Invariant::ALL {
-                    let mut of_it = results.iter().filter(|i| {
-                        (i.name.as_str(), i.method, i.weights) == (invariant.name(), method, weights)
-                    });
-                    let expected = usize::from(invariant.applies(method, weights));
-                    assert_eq!(of_it.clone().count(), expected, "{} {method} {weights}", invariant.name());
-                    assert!(of_it.all(|i| i.verdict == Verdict::Pass && i.judged > 0), "{results:#?}");
-                }
+fn hold(results: &[InvariantResult]) {
+    for weights in Weights::ALL {
+        for method in Method::ALL {
+            for invariant in Invariant::ALL {
+                let mut of_it = results.iter().filter(|i| {
+                    (i.name.as_str(), i.method, i.weights) == (invariant.name(), method, weights)
+                });
+                let expected = usize::from(invariant.applies(method, weights));
+                assert_eq!(of_it.clone().count(), expected, "{} {method} {weights}", invariant.name());
+                assert!(of_it.all(|i| i.verdict == Verdict::Pass && i.judged > 0), "{results:#?}");
             }
         }
     }
+}
+
+#[test]
+fn every_invariant_holds_for_correct_kernels() {
+    hold(&default_run::results().invariants);
+    // Laws of the reference path are probed with one type of weights, in turn.
+    let contract = ReferenceBackend.promise().contract;
+    let subject = Subject { backend: &ReferenceBackend, contract, seed: 1, inputs: &InputType::ALL };
+    let methods = Method::ALL.into_iter().enumerate();
+    let some: Vec<_> = methods
+        .flat_map(|(i, method)| {
+            let laws = Invariant::ALL.into_iter().enumerate();
+            laws.map(move |(j, law)| (law, method, Weights::ALL[(i + j) % 2]))
+        })
+        .filter(|&(law, method, weights)| law.applies(method, weights))
+        .collect();
+    some.into_par_iter().for_each(|(law, method, weights)| {
+        let found = check(subject, law, method, weights);
+        assert!(found.verdict == Verdict::Pass && found.judged > 0, "{found:#?}");
+    });
+}
+
+#[test]
+#[ignore = "`cargo test` tries each law and method with one type of weights: .ci/long"]
+fn every_invariant_holds_for_the_reference_path() {
+    hold(&laws(Request::everything(1), &ReferenceBackend));
 }
 
 /// What breaks the law.
@@ -268,15 +290,17 @@ fn a_broken_invariant_fails_the_run_and_shows_its_worst_element_and_its_command(
 
 #[test]
 fn filters_leave_invariants_out_where_they_leave_sweeps_out() {
-    let probed = |filter: Filter| {
-        let request = Request { filter, methods: vec![Method::Zoh], ..Request::everything(1) };
-        laws(request, &ReferenceBackend).len()
-    };
+    let request = |filter: Filter| Request { filter, methods: vec![Method::Zoh], ..Request::everything(1) };
+    let probed = |filter: Filter| laws(request(filter), &ReferenceBackend).len();
     let l1 = regime::find("l1").expect("in the table");
     assert_eq!(probed(Filter { regimes: vec![l1], ..Filter::default() }), 0);
     assert_eq!(probed(Filter { inputs: vec![InputType::F16], ..Filter::default() }), 0);
-    let real = probed(Filter { weights: vec![Weights::Real], ..Filter::default() });
-    assert!(real > 0 && probed(Filter::default()) > real);
+    let planned = |filter: Filter| {
+        let plan = request(filter).plan(ReferenceBackend.promise());
+        plan.iter().filter(|id| id.starts_with("invariant/")).count()
+    };
+    let real = planned(Filter { weights: vec![Weights::Real], ..Filter::default() });
+    assert!(real > 0 && planned(Filter::default()) > real);
 }
 
 #[test]
@@ -325,7 +349,8 @@ impl Backend for Header {
 
 #[test]
 fn laws_of_the_harness_s_own_scan_do_not_count_for_a_header() {
-    let request = Request { methods: vec![Method::Zoh], ..Request::everything(1) };
+    let filter = Filter { weights: vec![Weights::Complex], ..Filter::default() };
+    let request = Request { methods: vec![Method::Zoh], filter, ..Request::everything(1) };
     let names = |backend: &dyn Backend| -> Vec<String> {
         laws(request.clone(), backend).into_iter().map(|law| law.name).collect()
     };

@@ -103,7 +103,7 @@ fn what_is_narrow_by_other_means_is_not_called_rounded() {
     for spoil in [&away as &dyn Fn(f64) -> f64, &larger] {
         let mut got = known.want.clone();
         got[Delta].values.iter_mut().for_each(|d| *d = spoil(*d));
-        let diagnoses = known.judged(&got);
+        let diagnoses = known.judged_for(&got, "gradient-narrow");
         assert!(diagnoses[Delta].iter().all(|found| found.name != "gradient-narrow"), "{diagnoses:?}");
     }
 }

@@ -169,8 +169,16 @@ impl<'a> Known<'a> {
 
     /// What is said of the gradients that are beyond their bounds.
     fn judged(&self, got: &Gradients<f64>) -> Named<Vec<Diagnosis>, GradientName> {
+        self.judged_by(got, &Work::default())
+    }
+
+    /// Looks for this one alone of the catalogue's faults, and for all that is fitted.
+    fn judged_for(&self, got: &Gradients<f64>, name: &str) -> Named<Vec<Diagnosis>, GradientName> {
+        self.judged_by(got, &Work::for_names([name]))
+    }
+
+    fn judged_by(&self, got: &Gradients<f64>, work: &Work) -> Named<Vec<Diagnosis>, GradientName> {
         let Known { problem, given, want, bounds, .. } = self;
-        let work = &Work::default();
         let case = Case { form: self.method.into(), problem, given, got, want, bounds, work };
         let fails = |name: GradientName| {
             let (got, want) = (&got[name].values, &want[name]);

@@ -1,6 +1,7 @@
 //! Promise: members of a sum that count more or less often than once are found, and so are the terms of a derivative of the gate or
 //! of softplus, if there are numbers enough to tell.
 
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::faults::gradient::adjoint::{self, Scope};
 use holdfast::judge::faults::gradient::find;
 use holdfast::judge::faults::gradient::variant::Variant;
@@ -218,7 +219,7 @@ fn softplus(batch: usize, dim: usize, seqlen: usize, has_softplus: bool) -> (Pro
 type Slope = fn(f64, f64) -> f64;
 
 /// What is said of grad.delta with another derivative of softplus.
-fn said_of_slope(drawn: &(Problem, OutputGradients), slope: Slope) -> Vec<String> {
+fn said_of_slope(drawn: &(Problem, OutputGradients), slope: Slope, work: &Work) -> Vec<String> {
     let known = Known::new(Method::Zoh, drawn);
     let Shape { dim, seqlen, .. } = drawn.0.shape;
     let base = known.compute(find("softplus-slope-missing").expect("a fault"));
@@ -228,7 +229,7 @@ fn said_of_slope(drawn: &(Problem, OutputGradients), slope: Slope) -> Vec<String
         let x = f64::from(drawn.0.delta[i]) + f64::from(biases[i / seqlen % dim]);
         got[Delta].values[i] = base * slope(x, 1.0 / (1.0 + (-x).exp()));
     }
-    told(&known.judged(&got)[Delta])
+    told(&known.judged_by(&got, work)[Delta])
 }
 
 /// Forty numbers for five functions.
@@ -242,7 +243,7 @@ fn slopes_of_softplus() {
         (|x: f64, _: f64| 2.0 - x.exp(), "2·1 − eˣ"),
     ];
     each(cases, |(slope, words)| {
-        let said = said_of_slope(&softplus(2, 4, 5, true), slope);
+        let said = said_of_slope(&softplus(2, 4, 5, true), slope, &Work::default());
         let expected = format!("slope-of-other-terms: the derivative of softplus is {words}");
         assert_eq!(said.first(), Some(&expected), "{said:?}");
     });
@@ -250,11 +251,16 @@ fn slopes_of_softplus() {
 
 #[test]
 fn slopes_that_are_not_told() {
-    let cases: [(&str, (usize, usize, usize), bool); 2] =
-        [("too few", (3, 1, 13), true), ("without softplus", (2, 4, 5), false)];
-    each(cases, |(_, sizes, has_softplus)| {
+    let cases: [(&str, (usize, usize, usize), bool, bool); 3] = [
+        ("enough", (2, 4, 5), true, true),
+        ("too few", (3, 1, 13), true, false),
+        ("without softplus", (2, 4, 5), false, false),
+    ];
+    each(cases, |(_, sizes, has_softplus, is_told)| {
         let drawn = softplus(sizes.0, sizes.1, sizes.2, has_softplus);
-        let said = said_of_slope(&drawn, |_, s| 2.0 * s - s * s);
-        assert!(!said.iter().any(|said| said.starts_with("slope-of-other-terms")), "{said:?}");
+        // Terms of sums are looked for whatever is asked for, and other faults are not.
+        let work = Work::for_names(["slope-of-other-terms"]);
+        let said = said_of_slope(&drawn, |_, s| 2.0 * s - s * s, &work);
+        assert_eq!(said.iter().any(|said| said.starts_with("slope-of-other-terms")), is_told, "{said:?}");
     });
 }
