@@ -30,8 +30,8 @@ fn flat([item, head, at]: At) -> usize {
 #[case::all_but_one(|at: At| at[1] != 5, "all items, all heads but 5, all positions")]
 #[case::a_product(|at: At| at[0] == 0 && at[1] >= 4 && at[2] < 7, "item 0, heads from 4 on, positions up to 6")]
 #[case::a_tail(|at: At| at[2] >= 288, "all items, all heads, positions from 288 on, beyond the last multiple of 32")]
-#[case::chunk_edges(|at: At| at[2] % 64 == 0, "all items, all heads, each position 64k")]
-#[case::late_edges(|at: At| at[2] % 64 == 0 && at[2] > 0, "all items, all heads, each position 64k from 64 on")]
+#[case::chunk_edges(|at: At| at[2].is_multiple_of(64), "all items, all heads, each position 64k")]
+#[case::late_edges(|at: At| at[2].is_multiple_of(64) && at[2] > 0, "all items, all heads, each position 64k from 64 on")]
 #[case::rows_of_chunks(|at: At| at[2] % 64 >= 48, "all items, all heads, positions mod 64 from 48 on")]
 #[case::behind_edges(|at: At| at[2] >= 64 && at[2] % 64 < at[2] / 64 + 2,
     "all items, all heads, 18 of 300 positions, in runs that begin at each position 64k from 64 on")]

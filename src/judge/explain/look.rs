@@ -152,7 +152,7 @@ fn first_failure(case: &Case, row: usize) -> Option<usize> {
     let (got, want) =
         (&case.got[TensorName::Out].values[of.clone()], &case.want[TensorName::Out].values[of.clone()]);
     let bounds = &case.budget.tensors[TensorName::Out].bound[of];
-    (0..seqlen).find(|&l| !((got[l] - want[l]).abs() <= bounds[l]))
+    (0..seqlen).find(|&l| super::is_wrong(got[l], want[l], bounds[l]))
 }
 
 /// States of the specified program at every position.

@@ -444,6 +444,12 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Whether a number is beyond its bound; what is no number is.
+fn is_wrong(got: f64, want: f64, bound: f64) -> bool {
+    let is_within = (got - want).abs() <= bound;
+    !is_within
+}
+
 /// Positions at which an edit may hold alone, of a run that is right before `first`.
 fn positions(first: usize, seqlen: usize) -> Vec<Place> {
     let mut sets = Vec::new();
@@ -468,7 +474,7 @@ fn states(case: &Case) -> Vec<Place> {
         let bounds = &case.budget.tensors[TensorName::LastState].bound;
         for (i, (got, exact)) in got.values.iter().zip(&want.values).enumerate() {
             let at = i / want.width;
-            wrong[at % dstate] |= !((got - exact).abs() <= bounds[at]);
+            wrong[at % dstate] |= is_wrong(*got, *exact, bounds[at]);
         }
     }
     let sets = || {

@@ -77,7 +77,7 @@ fn fitted_to(search: &mut Search, edit: Edit, start: f64, most: f64) -> Option<(
             of_both += slope * residual;
             of_slope += slope * slope;
         });
-        if !(of_slope > 0.0) || !of_slope.is_finite() {
+        if of_slope == 0.0 || !of_slope.is_finite() {
             return None;
         }
         let step = -of_both / of_slope;

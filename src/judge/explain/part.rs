@@ -59,6 +59,6 @@ fn is_wrong(case: &Case, tensors: &[TensorName], row: usize) -> bool {
         let bounds = &case.budget.tensors[name].bound;
         let len = got.values.len() / case.problem.judged_channels.len();
         (row * len..(row + 1) * len)
-            .any(|i| !((got.values[i] - want.values[i]).abs() <= bounds[i / want.width]))
+            .any(|i| super::is_wrong(got.values[i], want.values[i], bounds[i / want.width]))
     })
 }
