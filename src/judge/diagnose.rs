@@ -63,7 +63,7 @@ pub const NEARLY_ROUNDED: f64 = 1.0 / 8.0;
 /// Residuals closer than this are equal: the models are the same but for the order of f64 operations.
 const SAME: f64 = 1e-6;
 /// Elements that a model with free numbers has to say something of.
-const FEWEST_TOLD: usize = 8;
+pub(super) const FEWEST_TOLD: usize = 8;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 

@@ -193,6 +193,32 @@ impl Edit {
         is_far && !is_input(self.target(graph))
     }
 
+    /// Whether its number was found in the data.
+    pub fn has_number(&self) -> bool {
+        match self.patch {
+            Patch::Scaled(by) => by.value() != -1.0,
+            Patch::Plus(_, by) => by.value().abs() != 1.0,
+            Patch::Turned(_) | Patch::AtLeast(_) | Patch::AtMost(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is an edit of these nodes, the first of a graph.
+    pub fn is_of(&self, nodes: usize) -> bool {
+        let site = match self.site {
+            Site::Value(id) => id,
+            Site::Use { user, .. } => user,
+            Site::Within { root, of } => root.max(of),
+            Site::Both(b, c) => b.max(c),
+        };
+        let patch = match self.patch {
+            Patch::Other(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => Some(id),
+            Patch::Outside { user, .. } => Some(user),
+            _ => None,
+        };
+        site.index() < nodes && patch.is_none_or(|id| id.index() < nodes)
+    }
+
     /// Whether it has a number that nobody would have typed.
     pub fn is_fitted(&self) -> bool {
         match self.patch {
@@ -245,7 +271,7 @@ fn bits(number: f64) -> f64 {
     let is_whole = |number: f64| (number - number.round()).abs() < 1e-9 * number.abs().max(1.0);
     let fraction = (1..=24u32).find(|below| {
         let above = number * f64::from(*below);
-        is_whole(above) && above.abs() <= 64.0
+        is_whole(above) && above.round() != 0.0 && above.abs() <= 64.0
     });
     let of_fraction = fraction.map(|below| 1.0 + f64::from(below).log2() + number.abs().max(1.0).log2());
     let digits = (0..6).find(|digits| {
@@ -512,7 +538,7 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
         (_, true, _) => shape.seqlen.min(shape.dstate),
         _ => shape.dstate.min(shape.dim),
     };
-    if last > 1 && !matches!(input, Input::D | Input::DeltaBias) {
+    if last > 1 && !matches!(input, Input::D | Input::DeltaBias | Input::InitialState) {
         all.push((Axis::State, Index::Transposed));
     }
     if problem.weights == Weights::Complex && extent.state {

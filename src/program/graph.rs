@@ -16,7 +16,7 @@ impl Id {
     }
 }
 
-/// A finite number, equal to those that have its bits.
+/// A number, equal to those that have its bits; of a limit that is not there, an infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Real(u64);
 

@@ -29,8 +29,6 @@ impl Place {
 pub enum Set {
     From(u32),
     Only(u32),
-    /// Below this index.
-    Below(u32),
     /// Multiples of a number, but for 0.
     Multiples(u32),
     /// Indices one below multiples of a number.
@@ -42,7 +40,6 @@ impl Set {
         match self {
             Set::From(first) => index >= first as usize,
             Set::Only(one) => index == one as usize,
-            Set::Below(end) => index < end as usize,
             Set::Multiples(of) => index > 0 && index.is_multiple_of(of as usize),
             Set::BeforeMultiples(of) => (index + 1).is_multiple_of(of as usize),
         }
@@ -53,9 +50,8 @@ impl Set {
         match self {
             Set::From(first) => format!("from {noun} {first} on"),
             Set::Only(one) => format!("at {noun} {one}"),
-            Set::Below(end) => format!("before {noun} {end}"),
-            Set::Multiples(of) => format!("at each {of}th {noun}"),
-            Set::BeforeMultiples(of) => format!("at the last {noun} of each {of}"),
+            Set::Multiples(of) => format!("at {noun}s {of}, {}, …", 2 * of),
+            Set::BeforeMultiples(of) => format!("at {noun}s {}, {}, …", of - 1, 2 * of - 1),
         }
     }
 }

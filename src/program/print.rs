@@ -127,9 +127,10 @@ impl<'a> Printer<'a> {
             Op::Fold(of) => (format!("Σₙ {}", self.within(*of, Binding::Product)), Binding::Product),
             Op::Round(of, to) => (format!("{}({})", to.name(), self.text(*of)), Binding::One),
             Op::Limit { of, low, high } => {
-                let [low, high] = [low, high].map(|end| end.value());
                 let text = self.text(*of);
-                let text = match (low.is_finite(), high.is_finite()) {
+                let is_there = [low, high].map(|end| end.value().is_finite());
+                let [low, high] = [low, high].map(|end| number_text(*end));
+                let text = match (is_there[0], is_there[1]) {
                     (true, true) => format!("clamp({text}, {low}, {high})"),
                     (true, false) => format!("max({text}, {low})"),
                     _ => format!("min({text}, {high})"),
@@ -138,7 +139,11 @@ impl<'a> Printer<'a> {
             }
             Op::Turned(of, by) => {
                 let text = self.text(*of);
-                (format!("(Re {text} + {}i Im {text})", number_text(*by)), Binding::One)
+                {
+                    let sign = if by.value() < 0.0 { '−' } else { '+' };
+                    let size = number_text(Real::new(by.value().abs()));
+                    (format!("Re({text}) {sign} {size}i Im({text})"), Binding::Sum)
+                }
             }
             Op::Choose { at, yes, no } => {
                 let [yes, no] = [yes, no].map(|id| self.text(*id));
@@ -224,7 +229,11 @@ impl<'a> Printer<'a> {
         let position = match index {
             Index::Shifted(by) | Index::Held(by) if by < 0 => format!("{noun}−{}", -by),
             Index::Shifted(by) | Index::Held(by) => format!("{noun}+{by}"),
-            Index::Reversed => format!("{}−1−{noun}", if axis == Axis::Position { "L" } else { "N" }),
+            Index::Reversed => match axis {
+                Axis::Position => "L−1−l".to_owned(),
+                Axis::State => "N−1−n".to_owned(),
+                _ => format!("last−{noun}"),
+            },
             Index::At(at) => format!("{noun}={at}"),
             Index::Modulo(k) => format!("{noun} mod {k}"),
             Index::BlockStart(k) => format!("⌊{noun}/{k}⌋{k}"),
@@ -266,6 +275,9 @@ pub fn number_text(number: Real) -> String {
         if (value.abs() - fraction).abs() < 1e-9 {
             return format!("{}{text}", if value < 0.0 { "−" } else { "" });
         }
+    }
+    if value != 0.0 && value.abs() < 1e-3 {
+        return format!("{value:.5e}").replace('-', "−");
     }
     format!("{value:.7}").trim_end_matches('0').trim_end_matches('.').replace('-', "−")
 }

@@ -154,7 +154,10 @@ fn a_cause_is_said_with_its_place_and_as_a_program() {
     let work = Work::default();
     let found = by_two_edits(&planting.case(&late, &work), &[TensorName::Out]);
     let late = &found[TensorName::Out][0].what;
-    assert!(late.contains("u_{l−1} stands in the place of u_l") && late.contains("D is missing"), "{late}");
+    assert!(
+        late.contains("u_{l−1} stands in the place of u_l") && late.contains("D u_l is missing"),
+        "{late}"
+    );
 }
 
 /// Noise of both signs, NaN from some position on, and another run's outputs are no edit's.

@@ -212,6 +212,10 @@ impl<'a> Evaluator<'a> {
                     column.set(k, n, applied(*function, *value, *error));
                 }
             }
+            // Of what is computed there is no memory, and no group.
+            Op::At { axis: Axis::Group, .. } | Op::At { index: Index::Transposed | Index::Halves, .. } => {
+                column.value.fill(Complex64::new(f64::NAN, f64::NAN));
+            }
             Op::At { of, axis, index } => match axis {
                 Axis::Position => {
                     let of = self.column(graph, *of, channel);
@@ -274,7 +278,8 @@ impl<'a> Evaluator<'a> {
             Op::Limit { of, low, high } => {
                 let of = self.column(graph, *of, channel);
                 for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
-                    let re = value.re.max(low.value()).min(high.value());
+                    let limited = value.re.max(low.value()).min(high.value());
+                    let re = if value.re.is_nan() { value.re } else { limited };
                     column.set(at / width, at % width, (Complex64::new(re, value.im), *error));
                 }
             }
@@ -578,7 +583,7 @@ fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
         }
         Sigmoid => real(sigmoid(x.re), 1.0, 2.0 * allowance::GATE),
         Tanh => real(x.re.tanh(), 1.0, 2.0 * allowance::GATE),
-        Relu => real(x.re.max(0.0), 0.5, 0.0),
+        Relu => real(if x.re < 0.0 { 0.0 } else { x.re }, 0.5, 0.0),
         Abs => (modulus(x).into(), error + U * modulus(x)),
         Reciprocal => {
             let value = if x.im == 0.0 { Complex64::from(1.0 / x.re) } else { 1.0 / x };

@@ -128,6 +128,12 @@ impl<'a> Looks<'a> {
         positions.into_iter().chain(super::states(case)).collect()
     }
 
+    /// A program's outputs in all looks.
+    pub fn outputs(&mut self, graph: &Graph, program: &Program) -> Vec<f64> {
+        let rows = self.all.iter_mut().map(|look| look.evaluator.out(graph, program));
+        rows.flat_map(|row| row.values).collect()
+    }
+
     /// How much of the error a program leaves: squares of what is left in units of the specified bounds, each up to a limit.
     pub fn left(&mut self, case: &Case, graph: &Graph, program: &Program) -> f64 {
         let seqlen = case.problem.shape.seqlen;

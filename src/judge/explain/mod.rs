@@ -19,9 +19,10 @@ use std::cell::{Cell, RefCell};
 pub use self::evaluate::{Column, Entering, Evaluator, Window};
 use self::look::Looks;
 use super::diagnose::fit::{Fit, channels_by_error, fit};
-use super::diagnose::{Case, NEARLY};
+use super::diagnose::{Case, FEWEST_TOLD, NEARLY, NEEDED};
 use super::faults::scan::Channel;
 use crate::formula::Form;
+use crate::problem::conventions::Direction;
 use crate::problem::{Operand, Problem};
 use crate::program::edit::{self, Edit, Patch};
 use crate::program::writing::Writing;
@@ -38,7 +39,7 @@ const SAID: usize = 3;
 
 /// Units of work in which one edit is looked for.
 const MOST: u64 = 40_000_000;
-/// Residuals that differ by less than this, relative, are of the same computation.
+/// Outputs, or residuals, that differ by less than this, relative, are of the same computation.
 const SAME: f64 = 1e-6;
 /// Edits that a second one is tried with, and the most of the error that they may leave.
 const FIRSTS: usize = 24;
@@ -60,7 +61,8 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
     (graph, program)
 }
 
-/// One edit that explains the failing tensors of a case, or another form, best first; within [`MOST`] of work.
+/// One edit that explains the failing tensors of a case, or another form, best first; within [`MOST`] of work, and as much again where some
+/// channels pass.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     of_each(case, failing, &|search| search.with_an_edit())
 }
@@ -86,8 +88,11 @@ fn of_each(
     found: &dyn Fn(&mut Search) -> Vec<Found>,
 ) -> Named<Vec<Diagnosis>> {
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    // Who asks for names asks for those of models.
-    let is_asked = case.work.asks_for_all() && all.iter().all(|name| TensorName::SCANNED.contains(name));
+    // Who asks for names asks for those of models. Of a reversed run places would be told against the file's own order.
+    let is_asked = case.work.asks_for_all()
+        && all.iter().all(|name| TensorName::SCANNED.contains(name))
+        && case.problem.conventions.direction == Direction::Forward
+        && !is_constant(case);
     let of = |tensors: &[TensorName]| {
         let mut search = Search::new(case, tensors);
         let found = found(&mut search);
@@ -103,14 +108,33 @@ fn of_each(
     failing.iter().map(|&name| (name, of(&[name]))).filter(|(_, found)| !found.is_empty()).collect()
 }
 
+/// Whether all outputs are one number, not 0: any limit computes that, whatever is under it.
+fn is_constant(case: &Case) -> bool {
+    let out = case.got.get(TensorName::Out).map_or(&[][..], |out| &out.values);
+    out.first().is_some_and(|first| *first != 0.0 && out.iter().all(|value| value == first))
+}
+
 /// A way of writing the program, and edits of it, that together explain a case.
 struct Found {
     writing: Writing,
     edits: Vec<Edit>,
     fit: Fit,
+    /// Outputs in the looks: what computes the same has the same.
+    outputs: Vec<f64>,
 }
 
 impl Found {
+    /// Whether outputs, or without any residuals, are alike.
+    fn computes_like(&self, other: &Found) -> bool {
+        let is_near = |a: f64, b: f64, size: f64| (a - b).abs() <= SAME * size || a == b;
+        let size = self.outputs.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let outputs = self.outputs.iter().zip(&other.outputs);
+        match self.outputs.is_empty() {
+            true => is_near(self.fit.residual, other.fit.residual, self.fit.residual),
+            false => outputs.into_iter().all(|(a, b)| is_near(*a, *b, size) || a.is_nan() && b.is_nan()),
+        }
+    }
+
     fn cost(&self) -> f64 {
         self.writing.cost() + self.edits.iter().map(Edit::cost).sum::<f64>()
     }
@@ -252,7 +276,7 @@ impl<'a> Search<'a> {
             };
             (self.program, self.writing, self.nodes) = (program.clone(), writing, self.graph.len());
             if let Writing::Other { .. } = writing {
-                found.extend(self.explained_by(&program, false));
+                found.extend(self.explained_by(&program, false, 1));
             } else {
                 let looks = Looks::from_start(self.case, &self.tensors, &self.order);
                 let usual = std::mem::replace(&mut self.looks, looks);
@@ -270,6 +294,11 @@ impl<'a> Search<'a> {
 
     /// Two edits, the first of which leaves less of the error than the specified program does.
     fn with_two(&mut self) -> Vec<Found> {
+        // What is no number agrees with too much that has two edits.
+        let is_finite = |name: &TensorName| self.case.got[*name].values.iter().all(|got| got.is_finite());
+        if !self.tensors.iter().all(is_finite) {
+            return Vec::new();
+        }
         let (specified, nodes) = (self.specified.clone(), self.nodes);
         let all = self.looks.left(self.case, &self.graph, &specified);
         let mut firsts: Vec<(f64, Edit)> = Vec::new();
@@ -277,7 +306,7 @@ impl<'a> Search<'a> {
         let numbers = edit::with_number(&self.graph, &specified, self.case.problem);
         let factors = numbers.into_iter().filter(|edit| !matches!(edit.patch, Patch::Plus(..)));
         let mut candidates = edit::plain(&self.graph, &specified, self.case.problem);
-        candidates.sort_by(|a, b| a.cost().total_cmp(&b.cost()));
+        self.sort(&mut candidates);
         let found: Vec<Edit> = factors.flat_map(|edit| number::least(self, edit)).collect();
         for edit in candidates.into_iter().chain(found) {
             if self.is_over() {
@@ -303,16 +332,32 @@ impl<'a> Search<'a> {
             self.program = first.apply(&mut self.graph, &specified);
             self.nodes = self.graph.len();
             self.edits = vec![first];
-            let found = self.with_one(false);
+            let alone = self.fit(&self.program.clone(), false).0.residual;
+            let mut found = self.with_one(false);
             (self.program, self.nodes) = (specified.clone(), nodes);
             self.edits.clear();
             self.forget();
+            // Each of the two is needed.
+            found.retain(|one| {
+                let others =
+                    one.edits.last().filter(|edit| edit.is_of(nodes)).map(|edit| self.left_by(*edit));
+                let least = others.into_iter().chain([alone]).fold(f64::INFINITY, f64::min);
+                one.fit.residual <= NEEDED * least
+            });
             best.extend(found);
             if !best.is_empty() {
                 break;
             }
         }
         best
+    }
+
+    /// Residual of one edit alone.
+    fn left_by(&mut self, edit: Edit) -> f64 {
+        let program = edit.apply(&mut self.graph, &self.specified);
+        let residual = self.fit(&program, false).0.residual;
+        self.forget();
+        residual
     }
 
     /// Forgets what is not of the program that is edited.
@@ -322,12 +367,15 @@ impl<'a> Search<'a> {
         self.whole.iter_mut().flatten().for_each(|evaluator| evaluator.truncate(self.nodes));
     }
 
+    /// The cheapest first; of equal cost the one that is nearest to the output: it says the most.
+    fn sort(&self, edits: &mut [Edit]) {
+        let target = |edit: &Edit| edit.target(&self.graph);
+        edits.sort_by(|a, b| a.cost().total_cmp(&b.cost()).then_with(|| target(b).cmp(&target(a))));
+    }
+
     /// Those of these edits that explain the case, the cheapest first.
     fn tried(&mut self, mut edits: Vec<Edit>) -> Vec<Found> {
-        // Of equal cost the one that is nearest to the output: it says the most.
-        edits.sort_by(|a, b| {
-            a.cost().total_cmp(&b.cost()).then_with(|| b.target(&self.graph).cmp(&a.target(&self.graph)))
-        });
+        self.sort(&mut edits);
         let mut found: Vec<Found> = Vec::new();
         for edit in edits {
             let most =
@@ -345,29 +393,33 @@ impl<'a> Search<'a> {
         let program = edit.apply(&mut self.graph, &self.program);
         let is_same = program.out == self.program.out && program.last_state == self.program.last_state;
         let is_far = edit.reads_far(&self.graph);
-        let found = if is_same { None } else { self.explained_by(&program, is_far) };
+        let has_number = edit.has_number() || self.edits.iter().any(Edit::has_number);
+        let least = if has_number { FEWEST_TOLD } else { 1 };
+        let found = if is_same { None } else { self.explained_by(&program, is_far, least) };
         self.forget();
         let mut found = found?;
         found.edits.push(edit);
-        let is_doubtful = self.writing != Writing::Specified || edit.is_fitted();
+        let is_doubtful = self.writing != Writing::Specified || found.edits.iter().any(Edit::is_fitted);
         (!is_doubtful || found.fit.residual <= NEARLY).then_some(found)
     }
 
     /// How a program with the edits that there are fits the case, where it explains it.
     ///
-    /// Looks say nothing of one that reads far from them.
-    fn explained_by(&mut self, program: &Program, reads_far: bool) -> Option<Found> {
+    /// Looks say nothing of one that reads far from them. Numbers that were found in a few elements are explained by any number: so many
+    /// have to be told at least.
+    fn explained_by(&mut self, program: &Program, reads_far: bool, least: usize) -> Option<Found> {
         let held = reads_far || !self.looks.refute(self.case, &self.graph, program);
-        let (fit, told) = held.then(|| self.fit(program))?;
-        if !(fit.explains() && fit.tells && told > 0) {
+        let (fit, told) = held.then(|| self.fit(program, true))?;
+        if !(fit.explains() && fit.tells && told >= least) {
             return None;
         }
-        Some(Found { writing: self.writing, edits: self.edits.clone(), fit })
+        let outputs = self.looks.outputs(&self.graph, program);
+        Some(Found { writing: self.writing, edits: self.edits.clone(), fit, outputs })
     }
 
     /// How a program fits, and how many of the elements that are wrong it says something of: those that are more than its bound,
     /// or exactly its own value.
-    fn fit(&mut self, program: &Program) -> (Fit, usize) {
+    fn fit(&mut self, program: &Program, hasty: bool) -> (Fit, usize) {
         let (case, graph) = (self.case, &self.graph);
         let (whole, told) = (RefCell::new(&mut self.whole), Cell::new(0));
         let is_wide = self.writing == Writing::Inverses;
@@ -398,7 +450,7 @@ impl<'a> Search<'a> {
             }
             Cow::Owned(Channel { tensors })
         };
-        let fit = fit(case, &self.tensors, &self.order, channel, true);
+        let fit = fit(case, &self.tensors, &self.order, channel, hasty);
         (fit, told.get())
     }
 
@@ -421,23 +473,22 @@ impl<'a> Search<'a> {
     /// What was found in words; of what computes the same, the first.
     fn said(&mut self, found: Vec<Found>) -> Vec<Diagnosis> {
         let mut said: Vec<Diagnosis> = Vec::new();
+        let mut known: Vec<Found> = Vec::new();
         for one in found {
+            if known.iter().any(|other| other.computes_like(&one)) {
+                continue;
+            }
             let program = one.writing.program(self.case.form, self.case.problem, &mut self.graph);
             let written = (one.writing, program.as_ref().unwrap_or(&self.specified));
             let diagnosis =
                 said::diagnosis(&mut self.graph, &self.specified, written, &one.edits, one.fit.residual);
             let diagnosis = match &self.part {
-                Some(part) => Diagnosis { what: format!("in {part} alone: {}", diagnosis.what), ..diagnosis },
+                Some(part) => Diagnosis { what: format!("{part}: {}", diagnosis.what), ..diagnosis },
                 None => diagnosis,
             };
             self.graph.truncate(self.nodes);
-            let is_known = |known: &Diagnosis| {
-                known.name == diagnosis.name
-                    || (known.residual - diagnosis.residual).abs() <= SAME * known.residual
-            };
-            if !said.iter().any(is_known) {
-                said.push(diagnosis);
-            }
+            said.push(diagnosis);
+            known.push(one);
         }
         said.truncate(SAID);
         said

@@ -12,7 +12,7 @@ const OF_CHANNELS: [&str; 3] = ["item", "head", "channel"];
 pub struct Part {
     /// Their rows among those that are judged.
     pub rows: Vec<usize>,
-    /// The shortest true rule for them, in words.
+    /// The shortest true rule for them, in words, where all channels are judged.
     pub described: String,
 }
 
@@ -23,7 +23,7 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
     if !fails.contains(&true) || !fails.contains(&false) {
         return None;
     }
-    let outline = case.problem.outline();
+    let (outline, shape) = (case.problem.outline(), case.problem.shape);
     let whole = outline.tensor(TensorName::Out, Vec::<f64>::new()).shape;
     let axes: Vec<(&'static str, usize)> = outline.recorded_axes(TensorName::Out, &whole);
     let indices: Vec<Vec<usize>> = channels
@@ -32,7 +32,9 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
         .collect();
     let mut is_in_part = vec![true; channels.len()];
     let mut phrases = Vec::new();
-    for (axis, &(noun, len)) in axes.iter().enumerate().filter(|(_, (noun, _))| OF_CHANNELS.contains(noun)) {
+    for (axis, &(noun, len)) in
+        axes.iter().enumerate().filter(|(_, axis)| axis.1 > 1 && OF_CHANNELS.contains(&axis.0))
+    {
         let (mut judged, mut wrong) = (vec![false; len], vec![false; len]);
         for (index, fails) in indices.iter().zip(&fails) {
             judged[index[axis]] = true;
@@ -49,7 +51,14 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
         }
     }
     let rows = (0..channels.len()).filter(|&row| fails[row]).collect();
-    (is_in_part == fails).then(|| Part { rows, described: phrases.join(", ") })
+    // Of a few of many channels no rule is known to be true of the others.
+    let has_all = channels.len() == shape.batch * shape.dim;
+    let described = if has_all {
+        format!("in {} alone", phrases.join(", "))
+    } else {
+        "in the channels that fail".to_owned()
+    };
+    (is_in_part == fails).then_some(Part { rows, described })
 }
 
 /// Whether anything of these tensors in a channel is beyond its bound.

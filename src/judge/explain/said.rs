@@ -66,8 +66,11 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     };
     let place = edit.at.map_or_else(String::new, |at| format!(" {}", at.described()));
     let mut what = match edit.patch {
-        Patch::Number(number) if number.value() == 1.0 => format!("the factor {old} is missing"),
-        Patch::Number(_) => format!("{old} is missing"),
+        Patch::Number(number) if is_left_out(graph, program, edit) => {
+            let noun = if number.value() == 1.0 { "the factor " } else { "" };
+            format!("{noun}{old} is missing")
+        }
+        Patch::Number(number) => format!("{} stands in the place of {old}", number_text(number)),
         Patch::Plus(other, by) => {
             let other = printer.text(other);
             let (verb, size) =
@@ -99,11 +102,35 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     what
 }
 
+/// Whether a number leaves out what it stands for: 1 of a product, 0 of a sum or of what a scan starts from, in each use.
+fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
+    let Patch::Number(number) = edit.patch else { return false };
+    let target = edit.target(graph);
+    let leaves_out = |user: Id| match graph.op(user) {
+        Op::Product(_) => number.value() == 1.0,
+        Op::Sum(_) => number.value() == 0.0,
+        Op::Scan(scan) => number.value() == 0.0 && scan.start == target && scan.drive != target,
+        _ => false,
+    };
+    match edit.site {
+        Site::Use { user, .. } => leaves_out(user),
+        _ => {
+            let reached = graph.reached(&[program.out, program.last_state]);
+            let mut users =
+                reached.into_iter().filter(|user| graph.op(*user).operands().contains(&target)).peekable();
+            users.peek().is_some() && users.all(leaves_out)
+        }
+    }
+}
+
 /// A name in the form of all others.
 fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let of = word(graph, program, target);
     let patch = match edit.patch {
+        Patch::Number(number) if !is_left_out(graph, program, edit) => {
+            format!("{}-for-{of}", if number.value() == 1.0 { "one" } else { "zero" })
+        }
         Patch::Number(_) | Patch::Instead(None) => format!("{of}-missing"),
         Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(function)) | Patch::Applied(function) => {
