@@ -91,7 +91,7 @@ def test_the_discretizations_of_scipy_are_the_textbooks(theirs, ours):
 
 @pytest.mark.parametrize("kind, delta", [("f4", 0.01), ("c8", 0.03)])
 def test_scipy_s_backward_diff_that_is_read_after_its_update_has_no_false_name(kind, delta):
-    """Its C and D are those of the state before the update: read after it, no cause that is known makes these outputs."""
+    """Its C and D are those of the state before the update: C(I − ΔA)⁻¹ reads it, and CB̄ is in D. Two edits say so, if there is time."""
     signal = needed("scipy.signal", "SciPy")
     rng = numpy.random.default_rng(14)
     normal = lambda *shape: rng.normal(size=shape) + 1j * rng.normal(size=shape) * (kind == "c8")
@@ -110,7 +110,8 @@ def test_scipy_s_backward_diff_that_is_read_after_its_update_has_no_false_name(k
     run = {"u": u, "delta": numpy.full_like(u, delta), "A": A, "B": B, "C": C, "method": "backward-euler"}
     assert holdfast.check(**run, out=out["dlsim"]).passed
     report = holdfast.check(**run, out=out["after"])
-    assert not report.passed and not report.diagnosis, report.diagnosis
+    exact = "input-added-to-state + scan-times-inverse"
+    assert not report.passed and {one.name for one in report.diagnosis} <= {exact}, report.diagnosis
 
 
 @pytest.mark.parametrize("theirs, ours", [("discretize_zoh", "zoh-exact"), ("discretize_bilinear", "bilinear")])
