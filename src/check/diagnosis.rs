@@ -24,8 +24,7 @@ pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     by_tensor(case, failing, &Models::of(case), Effort::RECORDED)
 }
 
-/// What is wrong in fewer than one of so many channels is no other formula; and one of so many channels that are looked at may be one
-/// that passes.
+/// Another formula fails in more than one of so many channels; and of channels that are looked at, one of so many may be one that passes.
 const WIDESPREAD: usize = 4;
 
 /// Channels that are looked at.
@@ -33,7 +32,7 @@ const WIDESPREAD: usize = 4;
 pub enum Channels {
     /// The most wrong ones.
     Worst,
-    /// The same of cases of which a quarter of the judged channels fail: another formula fails in most.
+    /// The most wrong ones of cases of which a quarter of the judged channels fail: another formula fails in most.
     Widespread,
     /// The most wrong ones and some that pass, which are evidence, too.
     WithPassing,

@@ -2,7 +2,7 @@
 //! written.
 
 use super::build::Parts;
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Scan};
+use super::graph::{Axis, Function, Graph, Index, Input, Op, Scan};
 use super::mask::{Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Form;
@@ -106,15 +106,7 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let carried = graph.add(Op::At { of: state, axis: Axis::Position, index });
     let decayed = graph.product([product, carried]);
     let written = graph.sum([local, decayed]);
-    // What is carried on stays the scan itself.
-    let nodes = replaced_but(graph, program, state, written, &[carried, program.last_state]);
-    Some(program.of_nodes(&nodes))
-}
-
-/// Puts a node in the place of another in the outputs, but for what these are made of.
-fn replaced_but(graph: &mut Graph, program: &Program, old: Id, new: Id, kept: &[Id]) -> Vec<Id> {
-    let nodes = graph.replaced(&program.nodes(), old, new);
-    let before = program.nodes();
-    let changed = |(at, id): (usize, Id)| if kept.contains(&before[at]) { before[at] } else { id };
-    nodes.into_iter().enumerate().map(changed).collect()
+    // The last state stays that of the scan itself, which is carried on.
+    let nodes = graph.replaced(&program.nodes(), state, written);
+    Some(Program { last_state: program.last_state, ..program.of_nodes(&nodes) })
 }

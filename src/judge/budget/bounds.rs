@@ -11,16 +11,16 @@ use crate::tensor::TensorName;
 /// error.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
-    /// What the elements are, in f64 ([`super::quick`] has its error); of a complex one both parts.
+    /// Values of the elements, in f64 ([`super::quick`] has its error); of a complex one both parts.
     pub value: Vec<f64>,
-    /// What is judged by.
+    /// Bound that each is judged by.
     pub bound: Vec<f64>,
     /// At least `bound`; no rounding explains an error beyond it.
     pub worst_case: Vec<f64>,
     /// The part of `bound` that rounding to the 16-bit input type takes; 0 for f32, whose last operation is rounded like
     /// any other.
     pub store: Vec<f64>,
-    /// What rounding every term Π Ā · b · C of the element once costs, and one rounding of each operation after that. The
+    /// Cost of rounding every term Π Ā · b · C of the element once, and of one rounding of each operation after that. The
     /// level of rounding itself: no f32 scan does much better, and an error of this size means nothing.
     pub rounding: Vec<f64>,
 }
@@ -45,7 +45,7 @@ impl Bounds {
         }
     }
 
-    /// Of states that are kept as this tensor, where one z or b occurs `repeats` times.
+    /// Bounds of states that are kept as this tensor, where one z or b occurs `repeats` times.
     pub(super) fn of_states(
         channel: Channel,
         name: TensorName,

@@ -9,19 +9,16 @@ use std::rc::Rc;
 
 use num_complex::Complex64;
 
+use super::functions::{INFINITE, applied, modulus, rounded, times};
 use crate::judge::budget::{ReadoutRoundings, complex_at, store_error};
 use crate::judge::faults::scan::Row;
-use crate::judge::model;
-use crate::problem::{InputType, Operand, Problem};
-use crate::program::{Axis, Extent, Function, Graph, Id, Index, Input, Op, Program, Scan};
-use crate::promise::allowance::{self, Arithmetic, COEFFICIENT, HALF_SUBNORMAL, SUM, U};
+use crate::problem::{Operand, Problem};
+use crate::program::{Axis, Extent, Graph, Id, Index, Input, Op, Program, Scan};
+use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
 /// Positions before and after a window that are computed as well, since a program may read them.
 const MARGIN: usize = 4;
-
-/// From here on a number is infinite in f32.
-const INFINITE: f64 = 3.4028235677973366e38;
 
 /// Values of a node at some positions and states of a channel.
 #[derive(Clone, Debug)]
@@ -501,113 +498,4 @@ impl Point {
             }
         }
     }
-}
-
-/// |x|, a little faster than by `hypot`.
-#[inline]
-fn modulus(x: Complex64) -> f64 {
-    if x.im == 0.0 { x.re.abs() } else { x.norm_sqr().sqrt() }
-}
-
-/// A product in which real numbers stay real, also where one is infinite.
-#[inline]
-fn times(a: Complex64, b: Complex64) -> Complex64 {
-    if a.im == 0.0 && b.im == 0.0 { Complex64::new(a.re * b.re, 0.0) } else { a * b }
-}
-
-/// A function's value, and what it may be off for an argument that is off by so much: that by its slope, twice, as a kernel may make its
-/// argument in another way, and what an f32 library's function is off.
-fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
-    use Function::{
-        Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, NaiveSoftplus, NegatedExp, OnePlus, Phi,
-        QuickGelu, RealPart, Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu, Softplus, Tanh,
-    };
-    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-    let real = |value: f64, slope: f64, own: f64| {
-        (Complex64::from(value), 2.0 * slope.abs() * error + own * value.abs())
-    };
-    match function {
-        Exp => {
-            let value = exp(x);
-            (value, modulus(value) * (COEFFICIENT + modulus(x) * U + 2.0 * error))
-        }
-        Exp2 => applied(Exp, x * std::f64::consts::LN_2, error),
-        OnePlus => (1.0 + x, error + 2.0 * SUM * (1.0 + modulus(x))),
-        Phi(k) => {
-            let value = model::phi(x)[usize::from(k)];
-            // φₖ's logarithm moves by at most about 1 where its argument does.
-            (value, modulus(value) * (COEFFICIENT + U * (6.0 + modulus(x)) + 2.0 * error))
-        }
-        Series(k, terms) => {
-            let mut term = Complex64::from(1.0 / (1..=k).map(f64::from).product::<f64>());
-            let (mut sum, mut size) = (Complex64::ZERO, 0.0);
-            for i in 0..terms {
-                sum += term;
-                size += modulus(term);
-                term = term * x / f64::from(i + 1 + k);
-            }
-            (sum, size * (COEFFICIENT + 2.0 * f64::from(terms) * U + 2.0 * error))
-        }
-        Geometric(alpha, terms) => {
-            let share = x * alpha.value();
-            let (mut term, mut sum, mut size) = (Complex64::ONE, Complex64::ZERO, 0.0);
-            for k in 0..terms {
-                sum += term;
-                size += modulus(term)
-                    * (COEFFICIENT + f64::from(k) * (U + 2.0 * error / modulus(x).max(f64::MIN_POSITIVE)));
-                term *= share;
-            }
-            (sum, size)
-        }
-        Resolvent(alpha) => {
-            let share = x * alpha.value();
-            let value = 1.0 / (1.0 - share);
-            let size = modulus(value);
-            let moved = 2.0 * error * alpha.value().abs() + U * (1.0 + modulus(share));
-            (value, size * (COEFFICIENT + size * moved))
-        }
-        Softplus => {
-            let value = if x.re > 30.0 { x.re } else { x.re.exp().ln_1p() };
-            real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U)
-        }
-        NaiveSoftplus => {
-            let value = if x.re.exp() >= INFINITE { f64::INFINITY } else { x.re.exp().ln_1p() };
-            let (value, error) = real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U);
-            (value, error + 2.0 * U)
-        }
-        Silu => real(x.re * sigmoid(x.re), 1.1, 2.0 * allowance::GATE),
-        QuickGelu => real(x.re * sigmoid(1.702 * x.re), 1.1, 2.0 * allowance::GATE + 2.0 * x.re.abs() * U),
-        NegatedExp => {
-            let (value, error) = applied(Exp, x, error);
-            (-value, error)
-        }
-        Sigmoid => real(sigmoid(x.re), 1.0, 2.0 * allowance::GATE),
-        Tanh => real(x.re.tanh(), 1.0, 2.0 * allowance::GATE),
-        Relu => real(if x.re < 0.0 { 0.0 } else { x.re }, 0.5, 0.0),
-        Abs => (modulus(x).into(), error + U * modulus(x)),
-        Reciprocal => {
-            let value = if x.im == 0.0 { Complex64::from(1.0 / x.re) } else { 1.0 / x };
-            let size = modulus(value);
-            (value, size * (4.0 * U + 2.0 * size * error))
-        }
-        Conjugate => (x.conj(), error),
-        RealPart => (x.re.into(), error),
-        ImaginaryPart => (x.im.into(), error),
-    }
-}
-
-/// eˣ, without an angle where there is none.
-fn exp(x: Complex64) -> Complex64 {
-    if x.im == 0.0 { x.re.exp().into() } else { x.exp() }
-}
-
-/// Rounded to a type; what lies next to a tie may be rounded either way.
-fn rounded(value: Complex64, error: f64, to: InputType) -> (Complex64, f64) {
-    let part = |x: f64| {
-        let round = |x: f64| f64::from(to.round(x as f32));
-        let [least, value, most] = [x - error, x, x + error].map(round);
-        (value, (most - value).max(value - least))
-    };
-    let ((re, of_re), (im, of_im)) = (part(value.re), part(value.im));
-    (Complex64::new(re, im), of_re.hypot(of_im))
 }

@@ -7,6 +7,7 @@
 //! error left. Numbers are found by least squares ([`number`]).
 
 mod evaluate;
+mod functions;
 mod last_state;
 mod look;
 mod number;
