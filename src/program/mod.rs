@@ -13,7 +13,7 @@ pub mod print;
 pub mod writing;
 
 pub use self::graph::{Axis, Extent, Function, Graph, Id, Index, Input, Op, Real, Scan};
-pub use self::mask::{Place, Set};
+pub use self::mask::{Condition, Place, Set};
 
 /// A name in a program, as it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@
 mod support;
 
 mod agreement;
-mod alternatives;
 mod budgets;
 mod cases;
 mod catalogue;
@@ -19,7 +18,6 @@ mod functions;
 mod gradient_faults;
 mod gradient_sensitivity;
 mod gradients;
-mod identified;
 mod lanes;
 mod lost_digits;
 mod lost_digits_bounds;
