@@ -3,7 +3,7 @@
 //! # When a model explains an output
 //!
 //! Every model comes with a bound on what a sound f32 kernel with that fault may be off it
-//! ([`super::faults::scan`]). With e = got − model, and the case's own error got − want beside it:
+//! ([`super::explain::evaluate`]). With e = got − model, and the case's own error got − want beside it:
 //!
 //! - its **share** is the largest |e| / bound over outputs and last states: at most 1 if the model is right;
 //! - its **residual** is ‖e‖ / ‖got − want‖, each element in units of the larger of the model's bound and the
@@ -18,7 +18,7 @@
 //! than the model's, and that error has the size of the roundings themselves.
 //!
 //! Where the recorded value is infinite or NaN, a model agrees that is beyond the range of f32 there
-//! ([`Row::beyond`](super::faults::scan::Row::beyond)); before that, and in channels that stay within the range, values have to
+//! ([`Row::beyond`]); before that, and in channels that stay within the range, values have to
 //! be finite and fit. What is no number proves nothing by itself: finite wrong elements and channels that leave the range at exactly
 //! the model's position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same.
 //!
@@ -37,14 +37,16 @@ use std::borrow::Cow;
 pub use self::budget::{Budget, BudgetError, CASES, Searches};
 use self::fit::{Fit, channels_by_error, fit, refuted_at_once};
 pub use self::work::Work;
+use super::explain::{Channel, Evaluator, Row, Window};
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
-use super::faults::scan::{self, Channel, Row};
+use super::faults::program;
 use super::faults::variant::Variant;
 use crate::formula::Form;
 use crate::parallel;
 use crate::problem::stretch::Inputs as _;
 use crate::problem::{InputType, Problem};
+use crate::program::{Graph, Program, Symbol};
 use crate::results::Diagnosis;
 use crate::sorted;
 use crate::tensor::{Named, TensorName, Tensors};
@@ -76,30 +78,47 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// A judged channel of a variant; none of its numbers is one where the work is over.
-    fn channel(&self, variant: &Variant, channel: (usize, usize)) -> Channel {
-        if self.work.is_over() {
+    /// Whether its work is over; else what so many positions of a channel take is counted.
+    fn is_over(&self, len: usize) -> bool {
+        let is_over = self.work.is_over();
+        self.work.add(if is_over { 0 } else { len * self.problem.shape.dstate });
+        is_over
+    }
+
+    /// A judged channel of a program; none of its numbers is one where the work is over.
+    fn channel(&self, program: &(Graph, Program), channel: (usize, usize)) -> Channel {
+        if self.is_over(self.problem.shape.seqlen) {
             let outline = self.problem.outline();
             let unknown = |name| {
                 let (rest, width, _) = outline.layout(name);
-                let len = rest.iter().product::<usize>();
-                (name, Row::unknown(len, width))
+                (name, Row::unknown(rest.iter().product(), width))
             };
-            let tensors = self.want.iter().map(|(name, _)| unknown(name)).collect();
-            return Channel { tensors };
+            return Channel { tensors: self.want.iter().map(|(name, _)| unknown(name)).collect() };
         }
-        self.work.add(self.problem.shape.seqlen * self.problem.shape.dstate);
-        scan::channel(variant, self.problem, channel)
+        computed(program, self.problem, channel)
     }
 
-    /// Its first outputs ([`scan::beginning`]).
-    fn beginning(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Row> {
-        if self.work.is_over() {
+    /// Its first outputs, of a program whose outputs depend on no later positions.
+    fn beginning(
+        &self,
+        (graph, program): &(Graph, Program),
+        channel: (usize, usize),
+        len: usize,
+    ) -> Option<Row> {
+        if program.find(Symbol::ReversedState).is_some() {
+            return None;
+        }
+        if self.is_over(len) {
             return Some(Row::unknown(len, 1));
         }
-        self.work.add(len * self.problem.shape.dstate);
-        scan::beginning(variant, self.problem, channel, len)
+        let window = Window { first: 0, len };
+        Some(Evaluator::new(self.problem, channel, window, [None, None]).out(graph, program))
     }
+}
+
+/// A channel of a program.
+fn computed((graph, program): &(Graph, Program), problem: &Problem, channel: (usize, usize)) -> Channel {
+    Channel { tensors: Evaluator::whole(problem, channel).tensors(graph, program) }
 }
 
 /// How long to look for pairs of models: in positions times states that may be computed. A count, not a time, so that the same case gets
@@ -141,9 +160,9 @@ impl Models {
         let asked = catalogue::ALL.iter().filter(|entry| work.asks(entry.name));
         let applying: Vec<&Entry> = asked.filter(|entry| entry.fault.applies(form, problem)).collect();
         let computed = |entry: &&'static Entry| {
-            let variant = variant(form, &[entry.fault]);
+            let program = program::program(form, problem, &[entry.fault]);
             let channels = problem.judged_channels.iter();
-            let compute = |&channel| (!work.is_over()).then(|| scan::channel(&variant, problem, channel));
+            let compute = |&channel| (!work.is_over()).then(|| computed(&program, problem, channel));
             Some((*entry, channels.map(compute).collect::<Option<_>>()?))
         };
         Models { singles: parallel::filter_map(&applying, &computed) }
@@ -259,7 +278,7 @@ fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
     }
 }
 
-/// The specified form with these faults in it: what runs another form first, as others change parts of that.
+/// The specified coefficients with these faults in them: what runs another form first, as others change parts of that.
 pub(super) fn variant(form: Form, faults: &[Fault]) -> Variant {
     let mut variant = Variant::specified(form);
     let (forms, others): (Vec<_>, Vec<_>) = faults.iter().partition(|f| matches!(f, Fault::RunsAs(_)));
@@ -285,11 +304,11 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         if a.fault.excludes(b.fault) {
             return None;
         }
-        let variant = variant(case.form, &[a.fault, b.fault]);
-        if refuted_at_once(case, tensors, order, &variant) {
+        let program = program::program(case.form, case.problem, &[a.fault, b.fault]);
+        if refuted_at_once(case, tensors, order, &program) {
             return None;
         }
-        let channel = |row: usize| Cow::Owned(case.channel(&variant, case.problem.judged_channels[row]));
+        let channel = |row: usize| Cow::Owned(case.channel(&program, case.problem.judged_channels[row]));
         let fit = fit(case, tensors, order, channel, true);
         let is_needed = fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual);
         (fit.explains() && is_needed).then(|| (vec![a, b], fit))

@@ -86,3 +86,23 @@ fn shown(value: f64) -> String {
     };
     text.replace('-', "−")
 }
+
+/// The number of the fewest digits in an interval, its upper end among it.
+pub fn roundest(low: f64, high: f64) -> Option<f64> {
+    let high = if high.is_finite() { high } else { 10.0 * low };
+    if !(high > low && high.is_normal()) {
+        return None;
+    }
+    let first = high.log10().floor() as i32;
+    (0..8).find_map(|digits| {
+        let unit = 10f64.powi(first - digits);
+        let is_in = |k: f64| {
+            // As it is typed.
+            let value: f64 = format!("{:.*e}", digits.max(0) as usize, k * unit).parse().unwrap_or(k * unit);
+            (value > low && value <= high).then_some(value)
+        };
+        let likely = [1.0, 5.0, 2.0, 10.0, 50.0, 25.0].into_iter().find_map(is_in);
+        let (least, most) = ((low / unit).floor() + 1.0, (high / unit).floor());
+        likely.or_else(|| if most >= least { is_in(((least + most) / 2.0).round()) } else { None })
+    })
+}

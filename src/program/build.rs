@@ -24,20 +24,7 @@ impl Program {
         let a = graph.input(Input::A);
         let exponent = graph.product([step, a]);
         let decay = transition(of_a_bar.a_bar, exponent, graph);
-        let b = (!problem.reads_with_b()).then(|| graph.input(Input::B));
-        let mut driven = Vec::new();
-        for (terms, offset) in formula.b_bar.into_iter().zip(OFFSETS).filter(|(terms, _)| !terms.is_empty()) {
-            let u = graph.input(Input::U);
-            let u = match offset {
-                0 => u,
-                by => graph.add(Op::At { of: u, axis: Axis::Position, index: Index::Held(by as i32) }),
-            };
-            let mut factors = coefficient(terms, step, exponent, graph);
-            factors.extend(b);
-            factors.push(u);
-            driven.push(graph.product(factors));
-        }
-        let drive = graph.sum(driven);
+        let drive = drive(formula.b_bar, problem, step, graph);
         let start = match problem.initial_state {
             Some(_) => graph.input(Input::InitialState),
             None => graph.number(0.0),
@@ -73,6 +60,26 @@ impl Program {
         let last_state = graph.add(Op::Last(forward));
         Program { out, last_state, named }
     }
+}
+
+/// What enters the state: the coefficients of the inputs that are read, with B and these.
+pub fn drive(b_bar: [&[Term]; 3], problem: &Problem, step: Id, graph: &mut Graph) -> Id {
+    let a = graph.input(Input::A);
+    let exponent = graph.product([step, a]);
+    let b = (!problem.reads_with_b()).then(|| graph.input(Input::B));
+    let mut driven = Vec::new();
+    for (terms, offset) in b_bar.into_iter().zip(OFFSETS).filter(|(terms, _)| !terms.is_empty()) {
+        let u = graph.input(Input::U);
+        let u = match offset {
+            0 => u,
+            by => graph.add(Op::At { of: u, axis: Axis::Position, index: Index::Held(by as i32) }),
+        };
+        let mut factors = coefficient(terms, step, exponent, graph);
+        factors.extend(b);
+        factors.push(u);
+        driven.push(graph.product(factors));
+    }
+    graph.sum(driven)
 }
 
 /// Δ from delta: bias, softplus, limits.

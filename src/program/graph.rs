@@ -172,6 +172,8 @@ pub enum Op {
     /// Sum over states.
     Fold(Id),
     Round(Id, InputType),
+    /// Cut off to a type, towards 0.
+    CutOff(Id, InputType),
     /// Real part within limits.
     Limit {
         of: Id,
@@ -194,7 +196,8 @@ impl Op {
         match self {
             Op::Input(_) | Op::Number(_) => Vec::new(),
             Op::Sum(of) | Op::Product(of) => of.clone(),
-            Op::Apply(_, of) | Op::Last(of) | Op::Fold(of) | Op::Round(of, _) => vec![*of],
+            Op::Apply(_, of) | Op::Last(of) | Op::Fold(of) => vec![*of],
+            Op::Round(of, _) | Op::CutOff(of, _) => vec![*of],
             Op::Turned(of, _) => vec![*of],
             Op::At { of, .. } | Op::Limit { of, .. } => vec![*of],
             Op::Scan(scan) => vec![scan.decay, scan.drive, scan.start],
@@ -211,6 +214,7 @@ impl Op {
             (Op::Last(_), &[of]) => Op::Last(of),
             (Op::Fold(_), &[of]) => Op::Fold(of),
             (Op::Round(_, to), &[of]) => Op::Round(of, *to),
+            (Op::CutOff(_, to), &[of]) => Op::CutOff(of, *to),
             (Op::Turned(_, by), &[of]) => Op::Turned(of, *by),
             (&Op::At { axis, index, .. }, &[of]) => Op::At { of, axis, index },
             (&Op::Limit { low, high, .. }, &[of]) => Op::Limit { of, low, high },

@@ -5,7 +5,7 @@
 //! from a form and a problem ([`specified`](Program::specified)), changed by an [`Edit`](edit::Edit), and printed in the notation of
 //! spec.md ([`print`]). Nothing here computes; the judge evaluates programs.
 
-mod build;
+pub mod build;
 pub mod edit;
 pub mod graph;
 pub mod mask;

@@ -127,6 +127,7 @@ impl<'a> Printer<'a> {
             Op::Scan(scan) => self.state(scan),
             Op::Last(of) => (self.text(*of).replace("_l", "_{L−1}"), Binding::One),
             Op::Fold(of) => (format!("Σₙ {}", self.within(*of, Binding::Product)), Binding::Product),
+            Op::CutOff(of, to) => (format!("cut_off_to_{to}({})", self.text(*of)), Binding::One),
             Op::Round(of, to) => (format!("{}({})", to.name(), self.text(*of)), Binding::One),
             Op::Limit { of, low, high } => {
                 let text = self.text(*of);

@@ -1,8 +1,6 @@
 //! Promise: the catalogue of faults, the kernels' list and the record have the same faults.
 
-use holdfast::formula::Fraction;
 use holdfast::judge::faults::catalogue::{ALL, NOT_NAMED, find};
-use holdfast::judge::faults::partial_sums::{PHIS, PartialSums};
 use holdfast::judge::faults::{Fault, recorded};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
@@ -102,14 +100,4 @@ fn a_fault_applies_where_there_is_what_it_is_about() {
         lose(&mut problem);
         assert!(!fault.applies(Method::Zoh, &problem), "{name}");
     });
-}
-
-#[test]
-fn a_wrong_number_in_one_closed_form_changes_that_phi_alone() {
-    let mut sums = PartialSums::RIGHT;
-    assert!((1..=PHIS).all(|k| !sums.changes(k)));
-    sums.of_powers[1][1] = Fraction(1, 6);
-    assert!((1..=PHIS).all(|k| sums.changes(k) == (k == 2)));
-    sums.of_exponential[2] = Fraction(-1, 2);
-    assert!((1..=PHIS).all(|k| sums.changes(k) == (k >= 2)));
 }

@@ -43,5 +43,4 @@ mod solved;
 mod sweep_bounds;
 mod sweep_diagnosis;
 mod ulp;
-mod variants;
 mod verdict;

@@ -55,6 +55,6 @@ impl Planting {
         failing: &[TensorName],
         work: &Work,
     ) -> Named<Vec<Diagnosis>> {
-        by_tensor(&self.case(got, work), failing, &self.models, Effort::RECORDED)
+        by_tensor(&self.case(got, work), failing, &self.models, Effort::default())
     }
 }

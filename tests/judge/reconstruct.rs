@@ -5,8 +5,8 @@ use std::f64::consts::{LN_2, LOG2_E, PI};
 
 use holdfast::formula::Function;
 use holdfast::judge::diagnose::Work;
-use holdfast::judge::faults::complex::{Powers, Product};
 use holdfast::judge::model::{function, phi};
+use holdfast::judge::reconstruct::complex::{Powers, Product};
 use holdfast::judge::reconstruct::{Reconstruction, identify, text};
 use holdfast::method::Method;
 use holdfast::problem::Weights;

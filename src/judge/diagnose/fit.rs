@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Case, FEWEST_TOLD, NEEDED};
-use crate::judge::faults::scan::Channel;
-use crate::judge::faults::variant::Variant;
+use crate::judge::explain::Channel;
+use crate::program::{Graph, Program};
 use crate::sorted;
 use crate::tensor::TensorName;
 
@@ -30,20 +30,20 @@ impl Fit {
     }
 }
 
-/// Whether the outputs at the first few positions of the channel that is looked at first are beyond the variant's bounds,
+/// Whether the outputs at the first few positions of the channel that is looked at first are beyond the program's bounds,
 /// as they are of nearly every pair. What this does not refute, [`fit`] decides.
 pub(super) fn refuted_at_once(
     case: &Case,
     tensors: &[TensorName],
     order: &[usize],
-    variant: &Variant,
+    program: &(Graph, Program),
 ) -> bool {
     let seqlen = case.problem.shape.seqlen;
     let Some(&row) = order.first().filter(|_| tensors.contains(&TensorName::Out) && seqlen > FIRST) else {
         return false;
     };
     let channel = case.problem.judged_channels[row];
-    let Some(modelled) = case.beginning(variant, channel, FIRST) else { return false };
+    let Some(modelled) = case.beginning(program, channel, FIRST) else { return false };
     let got = &case.got[TensorName::Out].values[row * seqlen..];
     got.iter().zip(&modelled.beyond).enumerate().any(|(l, (&got, &beyond))| {
         let (mut sums, of_model) = (FitSums::default(), (modelled.values[l], modelled.bound[l]));

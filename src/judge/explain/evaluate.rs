@@ -11,7 +11,7 @@ use num_complex::Complex64;
 
 use super::functions::{INFINITE, applied, modulus, rounded, times};
 use crate::judge::budget::{ReadoutRoundings, complex_at, store_error};
-use crate::judge::faults::scan::Row;
+use crate::judge::ulp::Format;
 use crate::problem::{Operand, Problem};
 use crate::program::{Axis, Condition, Extent, Graph, Id, Index, Input, Op, Program, Scan};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
@@ -51,6 +51,37 @@ impl Column {
         let part = |x: f64| if x.abs() >= INFINITE { x.signum() * f64::INFINITY } else { x };
         (self.value[index], self.error[index]) = (Complex64::new(part(value.re), part(value.im)), error);
     }
+}
+
+/// One channel of a tensor, as a program computes it.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// As a kernel lays them out: re and im of complex elements in turn.
+    pub values: Vec<f64>,
+    /// One for each element.
+    pub bound: Vec<f64>,
+    /// Whether an element is beyond the range of f32: a kernel's may then be no number.
+    pub beyond: Vec<bool>,
+}
+
+impl Row {
+    fn push(&mut self, parts: &[f64], bound: f64, beyond: bool) {
+        self.values.extend(parts);
+        self.bound.push(bound);
+        self.beyond.push(beyond);
+    }
+
+    /// Elements of which nothing is known.
+    pub fn unknown(len: usize, width: usize) -> Self {
+        let none = vec![f64::NAN; len];
+        Row { values: none.repeat(width), bound: none, beyond: vec![false; len] }
+    }
+}
+
+/// A channel, as a program computes it.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    pub tensors: Named<Row>,
 }
 
 /// Positions at which a program is asked: from the first one on, so many.
@@ -106,9 +137,14 @@ impl<'a> Evaluator<'a> {
     /// Outputs in the window, as a kernel stores them.
     pub fn out(&mut self, graph: &Graph, program: &Program) -> Row {
         let column = self.column(graph, program.out, self.channel);
+        let is_stored = matches!(graph.op(program.out), Op::CutOff(..));
         let mut row = Row::default();
         for l in self.window.first..self.window.first + self.window.len {
             let (value, error) = column.at(l - self.positions.start, 0);
+            if is_stored {
+                row.push(&[value.re], error + HALF_SUBNORMAL, !value.re.is_finite());
+                continue;
+            }
             self.store(&mut row, TensorName::Out, (value, error), 1);
         }
         row
@@ -126,12 +162,10 @@ impl<'a> Evaluator<'a> {
     }
 
     fn store(&self, row: &mut Row, name: TensorName, (value, error): (Complex64, f64), width: usize) {
-        row.values.extend(&[value.re, value.im][..width]);
         let is_finite = value.re.is_finite() && value.im.is_finite();
         let size = value.re.abs().max(value.im.abs()) + error;
         let store = if is_finite { store_error(self.problem, name, size) } else { 0.0 };
-        row.bound.push(error + HALF_SUBNORMAL + store);
-        row.beyond.push(!is_finite);
+        row.push(&[value.re, value.im][..width], error + HALF_SUBNORMAL + store, !is_finite);
     }
 
     /// A node's values in a channel.
@@ -281,6 +315,17 @@ impl<'a> Evaluator<'a> {
                 let of = self.column(graph, *of, channel);
                 for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
                     column.set(at / width, at % width, rounded(*value, *error, *to));
+                }
+            }
+            Op::CutOff(of, to) => {
+                let of = self.column(graph, *of, channel);
+                let format = Format::for_input(*to);
+                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                    // An f32 just beyond a number of the format is cut off to the one before.
+                    let [least, re, most] =
+                        [value.re - error, value.re, value.re + error].map(|x| format.cut_off(x));
+                    let off = (most - re).max(re - least);
+                    column.set(at / width, at % width, (Complex64::new(re, value.im), off));
                 }
             }
             Op::Limit { of, low, high } => {

@@ -19,11 +19,10 @@ mod values;
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-pub use self::evaluate::{Column, Entering, Evaluator, Window};
+pub use self::evaluate::{Channel, Column, Entering, Evaluator, Row, Window};
 use self::look::Looks;
 use super::diagnose::fit::{Fit, channels_by_error, fit};
 use super::diagnose::{Case, FEWEST_TOLD, NEARLY, NEEDED};
-use super::faults::scan::Channel;
 use crate::formula::Form;
 use crate::problem::conventions::Direction;
 use crate::problem::{Operand, Problem};

@@ -330,7 +330,7 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
         Op::Scan(_) => "scan".to_owned(),
         Op::Last(_) => "last".to_owned(),
         Op::Fold(_) => "sum-over-states".to_owned(),
-        Op::Round(..) => "rounded".to_owned(),
+        Op::Round(..) | Op::CutOff(..) => "rounded".to_owned(),
         Op::Limit { .. } => "limit".to_owned(),
         Op::Turned(..) => "turned".to_owned(),
         Op::Choose { .. } => "choice".to_owned(),

@@ -2,38 +2,23 @@
 //! selective scan, computed in f64.
 //!
 //! A model has a name, a sentence and an origin ([`catalogue`]); it [applies](Fault::applies) to some methods
-//! and problems, and [changes](Fault::change) one part of a [`Variant`]. Two models that change different parts can be
-//! combined ([`Fault::excludes`]).
+//! and problems, and is an edit of the [program](mod@program) that is specified. What coefficients alone show it
+//! [changes](Fault::change) in a [`Variant`] of these. Two models that change different parts can be combined ([`Fault::excludes`]).
 //!
 //! Where two descriptions of a bug are one and the same formula, the catalogue has one model: Δ missing in B̄ is
 //! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
 
-pub mod around;
-mod carried;
 pub mod catalogue;
-pub mod complex;
-mod exponent_sum;
 pub mod gradient;
-pub mod inputs;
-mod maps;
-mod moved;
-pub mod only;
-pub mod partial_sums;
-pub mod place;
-mod quotient;
-mod readout;
+pub mod program;
 pub mod recorded;
-pub mod scan;
 pub mod step;
 pub mod variant;
 
 use std::mem::discriminant;
 
-use self::around::{Activation, Carry, Chunks, GateFunction, Gated};
-use self::place::Input;
 use self::variant::{
-    BUse, Bias, Clamp, Directions, Gate, Group, Inverse, LastState, Power, Readout, Reversed, Sum, Tail,
-    Variant,
+    BUse, Bias, Clamp, Directions, Gate, Inverse, LastState, Power, Readout, Reversed, Sum, Tail, Variant,
 };
 use crate::formula::{Form, Fraction, Function, Term, Textbook, Transition};
 use crate::method::Method;
@@ -203,13 +188,10 @@ impl Fault {
         shows && self.applies_to_weights(weights)
     }
 
-    /// Puts the fault into `variant`.
+    /// Puts the fault into coefficients, where these alone can show it.
     pub fn change(self, variant: &mut Variant) {
         match self {
-            Fault::RunsAs(form) => {
-                variant.bidirectional = form.formula().bidirectional;
-                (variant.a_bar, variant.b_bar) = (form, form);
-            }
+            Fault::RunsAs(form) => (variant.a_bar, variant.b_bar) = (form, form),
             Fault::ABarOf(form) => variant.a_bar = form,
             Fault::BBarOf(form) => variant.b_bar = form,
             Fault::Inverse(a_bar, b_bar) => {
@@ -227,40 +209,10 @@ impl Fault {
             Fault::ABarDelta(power) => variant.a_bar_delta = power,
             Fault::BBarDelta(power) => variant.b_bar_delta = power,
             Fault::Sum(sum) => variant.sum = sum,
-            Fault::Directions(directions) => variant.directions = directions,
-            Fault::Reversed(reversed) => variant.reversed = reversed,
             Fault::UMissing => variant.u_in_higher_terms = false,
             Fault::B(b_use) => variant.b_use = b_use,
-            Fault::Readout(readout) => variant.readout = readout,
-            Fault::Edge(length, factor) => {
-                variant.chunks = Some(Chunks::new(length, Carry::Times(factor)));
-            }
-            Fault::Tail(tail) => variant.tail = tail,
-            Fault::GroupModulo => variant.groups = [Group::Modulo; 2],
-            Fault::BTransposed => variant.places[Input::B as usize].transposed = true,
-            Fault::CTransposed => variant.places[Input::C as usize].transposed = true,
-            Fault::Skip(share) => variant.skip = share,
-            Fault::Gate(gate) => {
-                (variant.gate, variant.gated) = match gate {
-                    Gate::Missing => (GateFunction::One, Gated::All),
-                    Gate::Doubled => (GateFunction::SiluSquared, Gated::All),
-                    Gate::BeforeAverage => (GateFunction::Silu, Gated::ForwardAndSkip),
-                    Gate::BeforeSkip => (GateFunction::Silu, Gated::Readout),
-                    Gate::SigmoidOnly => (GateFunction::Sigmoid, Gated::All),
-                }
-            }
-            Fault::Bias(bias) => variant.step_sizes.iter_mut().for_each(|step| {
-                (step.before, step.after) = (0.0, if bias == Bias::AfterSoftplus { 1.0 } else { 0.0 });
-            }),
-            Fault::Softplus(above) => {
-                let softplus = |above| Activation::Softplus { beta: 1.0, above };
-                let activation = above.map_or(Activation::None, softplus);
-                variant.step_sizes.iter_mut().for_each(|step| step.activation = activation);
-            }
             Fault::Clamp(clamp) => variant.clamp = clamp,
-            Fault::State(to) => variant.state = to,
-            Fault::LastState(last_state) => variant.last_state = last_state,
-            Fault::StoreTruncated => variant.store_truncated = true,
+            _ => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use num_complex::Complex64;
 
+use super::complex::Powers;
 use super::division::{Divisor, Slip};
 use super::horner::Horner;
 use super::mixed::Mixed;
@@ -10,7 +11,6 @@ use super::recurrence::Recurrence;
 use super::reduced::{BaseTwo, Reduced};
 use super::wrong_exponential::WrongExponential;
 use crate::formula::Function;
-use crate::judge::faults::complex::Powers;
 use crate::judge::model;
 
 /// What stands in the place of z.

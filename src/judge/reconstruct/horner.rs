@@ -2,10 +2,10 @@
 
 use num_complex::Complex64;
 
+use super::complex::Product;
 use super::fit::{recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
-use crate::judge::faults::complex::Product;
 
 /// The highest powers: none of those below is another polynomial with one wrong product.
 const DEGREES: std::ops::RangeInclusive<usize> = 2..=5;
@@ -51,7 +51,7 @@ impl Horner {
             Product::PlusInReal => "Re(z)Re(w) + Im(z)Im(w) + i Im(zw)",
             Product::OneCrossTerm => "Re(zw) + i Re(z)Im(w)",
             Product::MinusInImaginary => "Re(zw) + i(Re(z)Im(w) − Im(z)Re(w))",
-            Product::InPlace | Product::InPlaceAdded => "r + i(Re(z)Im(w) + Im(z)r) with r = Re(zw)",
+            Product::InPlace => "r + i(Re(z)Im(w) + Im(z)r) with r = Re(zw)",
             Product::Moduli => "|z||w|",
             Product::Right => "zw",
         };

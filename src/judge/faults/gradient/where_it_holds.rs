@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::diagnose::{Look, TELLING};
-use crate::judge::faults::only::roundest;
+use crate::judge::numbers::roundest;
 use crate::tensor::GradientName::{Delta, U, Z};
 
 /// A set of positions.
