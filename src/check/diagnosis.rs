@@ -21,7 +21,12 @@ pub type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
 
 /// By fault models, alone or in pairs.
 pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    by_tensor(case, failing, &Models::of(case), Effort::default())
+    by_tensor(case, failing, &Models::of(case), Effort::EXACT)
+}
+
+/// By a fault model that leaves little of the error.
+pub fn by_models_nearly(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    by_tensor(case, failing, &Models::of(case), Effort::SINGLE)
 }
 
 /// Of channels that are looked at, one of so many may be one that passes.

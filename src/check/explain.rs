@@ -190,6 +190,7 @@ fn output<R: Read + Seek + Send>(
     case.diagnosis = explained::headline(case);
     meant(problem, Turn::First, case)?;
     by_rows(problem, by_two_edits, Channels::WithPassing, case);
+    by_rows(problem, diagnosis::by_models_nearly, Channels::Worst, case);
     Ok(meant(problem, Turn::Last, case)?)
 }
 

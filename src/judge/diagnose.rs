@@ -126,17 +126,21 @@ fn computed((graph, program): &(Graph, Program), problem: &Problem, channel: (us
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub pairs: usize,
+    /// Whether models are named that leave little of the error, and more than rounding.
+    pub nearly: bool,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { pairs: 1_500_000 }
+        Effort { nearly: true, ..Effort::EXACT }
     }
 }
 
 impl Effort {
     /// No pairs at all.
-    pub const SINGLE: Effort = Effort { pairs: 0 };
+    pub const SINGLE: Effort = Effort { pairs: 0, nearly: true };
+    /// What leaves rounding alone.
+    pub const EXACT: Effort = Effort { pairs: 1_500_000, nearly: false };
 }
 
 /// Every fault model that applies to a method and a problem, computed: what diagnoses of any number of outputs
@@ -184,15 +188,15 @@ pub fn by_tensor(
     let together = Explained::new(case, &all, models);
     let shared = (together.exact.is_empty() && all.len() > 1).then(|| together.with_pairs(effort));
     let diagnosed = |&name: &TensorName| {
-        let Some(shared) = &shared else { return (name, together.with_pairs(effort).named()) };
+        let Some(shared) = &shared else { return (name, together.with_pairs(effort).named(effort)) };
         let alone = Explained::new(case, &[name], models);
         let found = match () {
             () if !alone.exact.is_empty() => alone,
-            () if !shared.exact.is_empty() => return (name, shared.named()),
+            () if !shared.exact.is_empty() => return (name, shared.named(effort)),
             () => alone.with_pairs(effort),
         };
         // What only nearly fits has to fit everything.
-        (name, if found.exact.is_empty() { shared.named() } else { found.named() })
+        (name, if found.exact.is_empty() { shared.named(effort) } else { found.named(effort) })
     };
     failing.iter().map(diagnosed).collect()
 }
@@ -200,7 +204,7 @@ pub fn by_tensor(
 /// The models that explain all tensors of the case together, best first.
 pub fn diagnose(case: &Case, models: &Models, effort: Effort) -> Vec<Diagnosis> {
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    Explained::new(case, &all, models).with_pairs(effort).named()
+    Explained::new(case, &all, models).with_pairs(effort).named(effort)
 }
 
 /// How every model fits some tensors of a case, and which of them explain these.
@@ -235,8 +239,9 @@ impl<'a> Explained<'a> {
         whole
     }
 
-    fn named(&self) -> Vec<Diagnosis> {
-        best_first(self.exact.clone(), self.nearly().map(|(entry, fit)| (vec![entry], fit)).collect())
+    fn named(&self, effort: Effort) -> Vec<Diagnosis> {
+        let nearly = self.nearly().filter(|_| effort.nearly);
+        best_first(self.exact.clone(), nearly.map(|(entry, fit)| (vec![entry], fit)).collect())
     }
 
     /// Models that leave little, and more than rounding.

@@ -419,6 +419,10 @@ impl<'a> Evaluator<'a> {
                     }
                 }
                 size = size.max(modulus(x));
+                if size >= INFINITE {
+                    // A part of it may be infinite where the sum is not.
+                    x = Complex64::new(f64::INFINITY, 0.0);
+                }
                 largest = largest.max(size + error);
                 column.set(k, n, if scan.exclusive { before } else { (x, error) });
             }

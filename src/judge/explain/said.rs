@@ -4,7 +4,7 @@ use super::aliases;
 use crate::program::edit::{Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
 use crate::program::writing::Writing;
-use crate::program::{Axis, Condition, Function, Graph, Id, Index, Input, Op, Program, Real, Symbol};
+use crate::program::{Axis, Condition, Function, Graph, Id, Index, Input, Op, Program, Real, Set, Symbol};
 use crate::results::Diagnosis;
 
 /// Lines of a program that are shown beside the specified ones.
@@ -165,7 +165,10 @@ fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
 /// A name in the form of all others.
 pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
-    let of = word(graph, program, target);
+    let of = match edit.site {
+        Site::Both(..) => "b-and-c".to_owned(),
+        _ => word(graph, program, target),
+    };
     let patch = match edit.patch {
         Patch::Number(number) if !is_left_out(graph, program, edit) => {
             let number = match number.value() {
@@ -175,13 +178,19 @@ pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             };
             format!("{number}-for-{of}")
         }
-        Patch::Number(_) | Patch::Instead(None) => format!("{of}-missing"),
+        Patch::Number(_) => format!("{of}-missing"),
+        Patch::Instead(None) => match graph.op(target) {
+            Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
+            _ => format!("{of}-missing"),
+        },
         Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
         Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
-        Patch::Instead(Some(function)) | Patch::Applied(function) => {
-            format!("{}-of-{of}", function_word(function))
-        }
+        Patch::Instead(Some(function)) => match graph.op(target) {
+            Op::Apply(old, _) => format!("{}-for-{}", function_word(function), function_word(*old)),
+            _ => format!("{}-for-{of}", function_word(function)),
+        },
+        Patch::Applied(function) => format!("{}-of-{of}", function_word(function)),
         Patch::At(axis, index) => format!("{of}-{}", index_word(axis, index)),
         Patch::Rounded(to) => format!("{of}-in-{to}"),
         Patch::Times(other) if other == target => format!("{of}-squared"),
@@ -189,6 +198,9 @@ pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Over(other) => format!("{of}-over-{}", word(graph, program, other)),
         Patch::Scaled(by) if by.value() == -1.0 => format!("{of}-negated"),
         Patch::Scaled(_) => format!("{of}-scaled"),
+        Patch::Plus(other, by) if by.value() == -1.0 => {
+            format!("{}-subtracted-from-{of}", word(graph, program, other))
+        }
         Patch::Plus(other, _) => format!("{}-added-to-{of}", word(graph, program, other)),
         Patch::AtLeast(_) => format!("{of}-at-least"),
         Patch::AtMost(_) => format!("{of}-at-most"),
@@ -230,12 +242,19 @@ pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let whole = match edit.when {
         None => patch,
         Some(Condition::At(place)) if place.axis == Axis::State => format!("{patch}-at-states"),
-        Some(Condition::At(_)) => format!("{patch}-at-positions"),
+        Some(Condition::At(place)) => match place.set {
+            Set::Only(0) => format!("{patch}-at-first"),
+            Set::Only(_) => format!("{patch}-at-one-position"),
+            Set::From(_) => format!("{patch}-from-some-position"),
+            Set::Multiples(_) | Set::BeforeMultiples(_) | Set::Every { .. } => format!("{patch}-at-chunks"),
+        },
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
         Some(Condition::Below(..)) => format!("{patch}-near-0"),
         Some(Condition::Above(..)) => format!("{patch}-above-limit"),
     };
-    aliases::known(whole)
+    // The state of chunks is no scan, but a sum of what they begin with and what is carried into them.
+    let is_chunked = program.find(Symbol::State).is_some_and(|state| matches!(graph.op(state), Op::Sum(_)));
+    aliases::known(if is_chunked { format!("chunk-{whole}") } else { whole })
 }
 
 /// An index that is read in the place of another.

@@ -16,6 +16,7 @@ use crate::tensor::TensorName;
 /// The program of a form with these faults in it.
 pub fn program(form: Form, problem: &Problem, faults: &[Fault]) -> (Graph, Program) {
     let (mut graph, mut program) = crate::judge::explain::specified(form, problem);
+    let mut form = form;
     // What replaces a whole coefficient comes before what changes a part of one.
     let rank = |fault: &&Fault| match fault {
         Fault::RunsAs(_) => 0,
@@ -28,7 +29,7 @@ pub fn program(form: Form, problem: &Problem, faults: &[Fault]) -> (Graph, Progr
     for fault in faults {
         let mut editor = Editor { form, problem, graph: &mut graph, program };
         editor.plant(*fault);
-        program = editor.program;
+        (form, program) = (editor.form, editor.program);
     }
     (graph, program)
 }
@@ -124,7 +125,9 @@ impl Editor<'_> {
 
     fn planted(&mut self, fault: Fault) -> Option<()> {
         match fault {
-            Fault::RunsAs(form) => self.program = Program::specified(form, self.problem, self.graph),
+            Fault::RunsAs(form) => {
+                (self.form, self.program) = (form, Program::specified(form, self.problem, self.graph));
+            }
             Fault::ABarOf(form) => self.part_of(Part::Decay, form)?,
             Fault::BBarOf(form) => self.part_of(Part::Drive, form)?,
             Fault::BBarSeries(count) => {
