@@ -19,7 +19,7 @@ const CASE: usize = 100_000;
 /// What explains the failing tensors of a case.
 pub type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
 
-/// By fault models, alone or in pairs.
+/// By single fault models.
 pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     by_tensor(case, failing, &Models::of(case), Effort::EXACT)
 }

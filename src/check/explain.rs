@@ -8,12 +8,12 @@ use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients, packed};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work};
-use crate::judge::explain::{by_edits, by_simple_edits, by_two_edits};
+use crate::judge::explain::{by_edits, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Diagnosis, Search, TensorResult, Verdict, explained};
+use crate::results::{CaseResult, Search, Verdict, explained};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 
@@ -172,29 +172,9 @@ fn output<R: Read + Seek + Send>(
     };
     by_rows(problem, diagnosis::by_models, Channels::Worst, case);
     by_rows(problem, slight::explain, Channels::Worst, case);
-    // One edit says less than two models do, and comes before them.
-    let mut edited = case.clone();
-    edited.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.retain(|found| !is_pair(found)));
-    let has_pairs = case.tensors.values().any(|tensor| tensor.diagnosis.iter().any(is_pair));
-    let edits: Explains = if has_pairs { by_simple_edits } else { by_edits };
-    by_rows(problem, edits, Channels::WithPassing, &mut edited);
-    // What explains one tensor alone is no better than two changes that explain all.
-    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
-    let explains_all = edited.tensors.values().filter(|one| fails(one)).all(|one| !one.diagnosis.is_empty());
-    for ((_, tensor), (_, by_edits)) in case.tensors.iter_mut().zip(edited.tensors) {
-        let is_pair = explains_all && tensor.diagnosis.iter().all(is_pair);
-        if tensor.diagnosis.is_empty() || is_pair {
-            tensor.diagnosis.splice(0..0, by_edits.diagnosis);
-        }
-    }
-    case.diagnosis = explained::headline(case);
+    by_rows(problem, by_edits, Channels::WithPassing, case);
     meant(problem, Turn::First, case)?;
     by_rows(problem, by_two_edits, Channels::WithPassing, case);
     by_rows(problem, diagnosis::by_models_nearly, Channels::Worst, case);
     Ok(meant(problem, Turn::Last, case)?)
-}
-
-/// Whether a diagnosis is two changes together.
-fn is_pair(found: &Diagnosis) -> bool {
-    found.name.contains(" + ")
 }

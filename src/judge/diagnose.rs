@@ -132,15 +132,15 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { nearly: true, ..Effort::EXACT }
+        Effort { pairs: 1_500_000, nearly: true }
     }
 }
 
 impl Effort {
     /// No pairs at all.
     pub const SINGLE: Effort = Effort { pairs: 0, nearly: true };
-    /// What leaves rounding alone.
-    pub const EXACT: Effort = Effort { pairs: 1_500_000, nearly: false };
+    /// Single models that leave rounding alone.
+    pub const EXACT: Effort = Effort { pairs: 0, nearly: false };
 }
 
 /// Every fault model that applies to a method and a problem, computed: what diagnoses of any number of outputs
@@ -176,8 +176,8 @@ impl Models {
 /// The models that explain each of the `failing` tensors, best first.
 ///
 /// A model that explains all tensors of the case, those that pass among them, comes first: it is named for all that fail. Failing
-/// that, each tensor is explained on its own, by a single model; then all together by a pair; then each by a pair. A wrong last state
-/// thus hides nothing of what is wrong with the output.
+/// that, each tensor is explained on its own, by a single model, and then all together by a pair. A wrong last state thus hides nothing of
+/// what is wrong with the output.
 pub fn by_tensor(
     case: &Case,
     failing: &[TensorName],
@@ -190,13 +190,8 @@ pub fn by_tensor(
     let diagnosed = |&name: &TensorName| {
         let Some(shared) = &shared else { return (name, together.with_pairs(effort).named(effort)) };
         let alone = Explained::new(case, &[name], models);
-        let found = match () {
-            () if !alone.exact.is_empty() => alone,
-            () if !shared.exact.is_empty() => return (name, shared.named(effort)),
-            () => alone.with_pairs(effort),
-        };
-        // What only nearly fits has to fit everything.
-        (name, if found.exact.is_empty() { shared.named(effort) } else { found.named(effort) })
+        // What only nearly fits, and a pair, has to fit everything.
+        (name, if alone.exact.is_empty() { shared.named(effort) } else { alone.named(effort) })
     };
     failing.iter().map(diagnosed).collect()
 }

@@ -2,7 +2,7 @@
 //! specified program with an edit or two.
 //!
 //! A [`Program`] is a few nodes of a [`Graph`]: inputs, sums, products, functions, scans, sums over states. It is built
-//! from a form and a problem ([`specified`](Program::specified)), changed by an [`Edit`](edit::Edit), and printed in the notation of
+//! from a form and a problem ([`specified`](Program::specified)), changed by an [`Edit`](edit::Edit) that was [`proposed`], and printed in the notation of
 //! spec.md ([`print`]). Nothing here computes; the judge evaluates programs.
 
 pub mod build;
@@ -10,6 +10,7 @@ pub mod edit;
 pub mod graph;
 pub mod mask;
 pub mod print;
+pub mod proposed;
 pub mod writing;
 
 pub use self::graph::{Axis, Extent, Function, Graph, Id, Index, Input, Op, Real, Scan};

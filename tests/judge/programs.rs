@@ -8,7 +8,7 @@ use holdfast::judge::explain::{Evaluator, by_edits, by_two_edits, specified};
 use holdfast::method::Method;
 use holdfast::problem::plan::Spec;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
-use holdfast::program::edit;
+use holdfast::program::proposed;
 use holdfast::program::{Graph, Program};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
@@ -103,7 +103,8 @@ fn an_edit_that_is_planted_is_found() {
             let planting = Planting::new(method, problem(weights));
             let (mut graph, program) = specified(method.into(), &planting.problem);
             let nodes = graph.len();
-            for edit in edit::plain(&graph, &program, &planting.problem).into_iter().skip(7).step_by(701) {
+            for edit in proposed::plain(&graph, &program, &planting.problem).into_iter().skip(7).step_by(701)
+            {
                 let edited = edit.apply(&mut graph, &program);
                 let got = computed(&planting.problem, &graph, &edited);
                 graph.truncate(nodes);

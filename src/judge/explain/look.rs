@@ -1,6 +1,7 @@
 //! Looks at a few positions of a channel, which refute nearly every hypothesis.
 
 use super::evaluate::{Entering, Evaluator, Window};
+use super::places;
 use crate::judge::diagnose::Case;
 use crate::problem::Problem;
 use crate::program::{Graph, Place, Program, Symbol};
@@ -165,8 +166,8 @@ impl<'a> Looks<'a> {
     /// Places at which alone something may be wrong.
     pub fn places(&self, case: &Case) -> Vec<Place> {
         let seqlen = case.problem.shape.seqlen;
-        let positions = super::positions([self.first.unwrap_or(0), self.last.unwrap_or(seqlen - 1)], seqlen);
-        positions.into_iter().chain(super::states(case)).collect()
+        let positions = places::positions([self.first.unwrap_or(0), self.last.unwrap_or(seqlen - 1)], seqlen);
+        positions.into_iter().chain(places::states(case)).collect()
     }
 
     /// A program's outputs in all looks.

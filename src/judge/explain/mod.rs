@@ -12,7 +12,9 @@ mod functions;
 mod last_state;
 mod look;
 mod number;
+mod pairs;
 mod part;
+mod places;
 mod said;
 mod values;
 
@@ -22,18 +24,17 @@ use std::cell::RefCell;
 pub use self::evaluate::{Channel, Column, Entering, Evaluator, Row, Window};
 use self::look::Looks;
 use super::diagnose::fit::{Fit, channels_by_error, fit};
-use super::diagnose::{Case, FEWEST_TOLD, NEARLY, NEEDED};
+use super::diagnose::{Case, FEWEST_TOLD, NEARLY};
 use crate::formula::Form;
 use crate::problem::conventions::Direction;
 use crate::problem::{Operand, Problem};
-use crate::program::edit::{self, Edit, Patch};
+use crate::program::edit::{Edit, Patch};
+use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Axis, Condition, Graph, Place, Program, Set, Symbol};
+use crate::program::{Axis, Condition, Graph, Place, Program, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
-/// The most bits of an edit that says less than two changes.
-const SIMPLE: f64 = 8.0;
 /// Bits within which hypotheses that explain a run are said beside each other.
 const BESIDE: f64 = 1.0;
 /// Hypotheses that are said.
@@ -45,13 +46,6 @@ const MOST: u64 = 100_000_000;
 const SAME: f64 = 1e-6;
 /// Of so many elements that are wrong an explanation has to tell one at least.
 const TOLD: usize = 2;
-/// Edits that a second one is tried with, and the most of the error that they may leave.
-const FIRSTS: usize = 24;
-/// Those of them beside which conditions on values are tried.
-const LIKELIEST: usize = 6;
-const WORTH: f64 = 0.97;
-/// States at which an edit is tried alone.
-const STATES: u32 = 16;
 
 /// The most that bounds may be wider than the specified ones where a way of writing has terms that cancel.
 const WIDEST: f64 = 4.0;
@@ -71,15 +65,6 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
 /// channels pass.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     of_each(case, failing, &|search| search.with_an_edit())
-}
-
-/// The same of what takes fewer words than two changes do.
-pub fn by_simple_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    of_each(case, failing, &|search| {
-        let mut found = search.with_an_edit();
-        found.retain(|one| one.cost() <= SIMPLE);
-        found
-    })
 }
 
 /// Two edits, as long as there is time.
@@ -290,7 +275,7 @@ impl<'a> Search<'a> {
 
     /// One edit more without a number that is found, everywhere.
     fn with_plain(&mut self) -> Vec<Found> {
-        let mut edits = self.of_writing(edit::plain(&self.graph, &self.program, self.case.problem));
+        let mut edits = self.of_writing(proposed::plain(&self.graph, &self.program, self.case.problem));
         if self.tensors == [TensorName::LastState] {
             edits.extend(last_state::edits(self));
         }
@@ -299,7 +284,7 @@ impl<'a> Search<'a> {
 
     /// One edit more with a number that is found, everywhere.
     fn with_number(&mut self) -> Vec<Found> {
-        let edits = self.of_writing(edit::with_number(&self.graph, &self.program, self.case.problem));
+        let edits = self.of_writing(proposed::with_number(&self.graph, &self.program, self.case.problem));
         self.with_numbers(&edits)
     }
 
@@ -307,14 +292,14 @@ impl<'a> Search<'a> {
     fn of_writing(&self, edits: Vec<Edit>) -> Vec<Edit> {
         match self.writing {
             Writing::Specified => edits,
-            _ => edit::of_writing(edits, self.known, self.specified.find(Symbol::State)),
+            _ => proposed::of_writing(edits, self.known, self.specified.find(Symbol::State)),
         }
     }
 
     /// One edit more at some positions, at some states, or where a value is small or large.
     fn at_places(&mut self) -> Vec<Found> {
-        let plain = edit::plain(&self.graph, &self.program, self.case.problem);
-        let mut factors = edit::with_number(&self.graph, &self.program, self.case.problem);
+        let plain = proposed::plain(&self.graph, &self.program, self.case.problem);
+        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
         factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
         let mut places = self.looks.places(self.case);
         // Of a reversed run positions would be told against the file's own order.
@@ -330,7 +315,7 @@ impl<'a> Search<'a> {
         };
         for &place in &places {
             let mut edits = plain.clone();
-            edits.extend(edit::of_blocks(&self.graph, &self.program, place));
+            edits.extend(proposed::of_blocks(&self.graph, &self.program, place));
             let edits = at(self, &edits, place);
             let found = self.tried(edits);
             if !found.is_empty() || self.is_over() {
@@ -352,7 +337,7 @@ impl<'a> Search<'a> {
         if !self.tensors.contains(&TensorName::Out) {
             return Vec::new();
         }
-        let plain = edit::plain(&self.graph, &self.program, self.case.problem);
+        let plain = proposed::plain(&self.graph, &self.program, self.case.problem);
         let conditioned = values::conditioned(self, &plain);
         self.tried(conditioned)
     }
@@ -396,88 +381,6 @@ impl<'a> Search<'a> {
         let most = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
         found.retain(|one| one.cost() <= most);
         found
-    }
-
-    /// Two edits, the first of which leaves less of the error than the specified program does.
-    fn with_two(&mut self) -> Vec<Found> {
-        // What is no number agrees with too much that has two edits.
-        let is_finite = |name: &TensorName| self.case.got[*name].values.iter().all(|got| got.is_finite());
-        if !self.tensors.iter().all(is_finite) {
-            return Vec::new();
-        }
-        let (specified, nodes) = (self.specified.clone(), self.nodes);
-        let all = self.looks.left(self.case, &self.graph, &specified);
-        let mut firsts: Vec<(f64, Edit)> = Vec::new();
-        let mut seen: Vec<crate::program::Id> = Vec::new();
-        let numbers = edit::with_number(&self.graph, &specified, self.case.problem);
-        let is_first = |edit: &Edit| !matches!(edit.patch, Patch::Plus(..)) && self.asks(edit);
-        let factors: Vec<Edit> = numbers.into_iter().filter(is_first).collect();
-        let mut candidates = edit::plain(&self.graph, &specified, self.case.problem);
-        candidates.retain(|edit| self.asks(edit));
-        self.sort(&mut candidates);
-        let found: Vec<Edit> = factors.into_iter().flat_map(|edit| number::least(self, edit)).collect();
-        for edit in candidates.into_iter().chain(found) {
-            if self.is_over() {
-                break;
-            }
-            let program = edit.apply(&mut self.graph, &specified);
-            let left = self.looks.left(self.case, &self.graph, &program);
-            self.forget();
-            // Equal programs are one node.
-            let is_new = !seen.contains(&program.out) || program.out.index() >= nodes;
-            if left < WORTH * all && is_new {
-                seen.push(program.out);
-                firsts.push((left, edit));
-            }
-        }
-        firsts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        firsts.truncate(FIRSTS);
-        let mut best: Vec<Found> = Vec::new();
-        for (rank, (_, first)) in firsts.into_iter().enumerate() {
-            if self.is_over() {
-                break;
-            }
-            self.program = first.apply(&mut self.graph, &specified);
-            self.nodes = self.graph.len();
-            self.edits = vec![first];
-            let alone = self.fit(&self.program.clone(), false).residual;
-            let after = Looks::after(self.case, &self.tensors, &self.order, (&self.graph, &self.program));
-            let begins_late = after.begins_late();
-            let usual = std::mem::replace(&mut self.looks, after);
-            let mut stages: Vec<&dyn Fn(&mut Self) -> Vec<Found>> =
-                vec![&Self::with_plain, &Self::with_number];
-            if begins_late {
-                stages.insert(1, &Self::at_places);
-            }
-            if rank < LIKELIEST {
-                stages.push(&Self::at_values);
-            }
-            let mut found = self.first(&stages);
-            self.looks = usual;
-            (self.program, self.nodes) = (specified.clone(), nodes);
-            self.edits.clear();
-            self.forget();
-            // Each of the two is needed.
-            found.retain(|one| {
-                let others =
-                    one.edits.last().filter(|edit| edit.is_of(nodes)).map(|edit| self.left_by(*edit));
-                let least = others.into_iter().chain([alone]).fold(f64::INFINITY, f64::min);
-                one.fit.residual <= NEEDED * least
-            });
-            best.extend(found);
-            if !best.is_empty() {
-                break;
-            }
-        }
-        best
-    }
-
-    /// Residual of one edit alone.
-    fn left_by(&mut self, edit: Edit) -> f64 {
-        let program = edit.apply(&mut self.graph, &self.specified);
-        let residual = self.fit(&program, false).residual;
-        self.forget();
-        residual
     }
 
     /// Forgets what is not of the program that is edited.
@@ -614,57 +517,4 @@ impl<'a> Search<'a> {
 fn is_wrong(got: f64, want: f64, bound: f64) -> bool {
     let is_within = (got - want).abs() <= bound;
     !is_within
-}
-
-/// Positions at which an edit may hold alone, of a run that is right before `first`, or of one in both directions that is right
-/// behind `last`.
-fn positions([first, last]: [usize; 2], seqlen: usize) -> Vec<Place> {
-    let mut sets = Vec::new();
-    if let Some(from) = u32::try_from(first).ok().filter(|from| *from > 0) {
-        sets.extend([Set::Only(from), Set::From(from), Set::Multiples(from)]);
-        sets.extend([2, 3, 4].map(|by| from / by).into_iter().filter(|of| *of > 1).map(Set::Multiples));
-        sets.push(Set::BeforeMultiples(from + 1));
-        sets.retain(|set| !matches!(set, Set::Multiples(of) if (*of as usize) >= seqlen || *of < 2));
-    } else {
-        sets.push(Set::Only(0));
-    }
-    let behind = (seqlen - 1).saturating_sub(last) as u32;
-    if behind > 0 {
-        let last = last as u32;
-        let starts = [1, 2, 3].into_iter().flat_map(|by| {
-            [
-                Set::BeforeMultiples((last + 1) / by),
-                Set::Every { of: behind / by, rest: last % (behind / by).max(1) },
-            ]
-        });
-        let is_short = |set: &Set| match set {
-            Set::BeforeMultiples(of) | Set::Every { of, .. } => (2..seqlen).contains(&(*of as usize)),
-            _ => true,
-        };
-        sets.extend(starts.filter(is_short));
-        sets.push(Set::Only(last));
-    }
-    sets.into_iter().map(Place::positions).collect()
-}
-
-/// States in which an edit may hold alone: those whose last states are wrong, or any where these are right or not there.
-fn states(case: &Case) -> Vec<Place> {
-    let dstate = case.problem.shape.dstate;
-    let mut wrong = vec![false; dstate];
-    if let (Some(got), Some(want)) =
-        (case.got.get(TensorName::LastState), case.want.get(TensorName::LastState))
-    {
-        let bounds = &case.budget.tensors[TensorName::LastState].bound;
-        for (i, (got, exact)) in got.values.iter().zip(&want.values).enumerate() {
-            let at = i / want.width;
-            wrong[at % dstate] |= is_wrong(*got, *exact, bounds[at]);
-        }
-    }
-    let sets = || {
-        let all = 0..u32::try_from(dstate).unwrap_or(u32::MAX).min(STATES);
-        all.clone().skip(1).map(Set::From).chain(all.map(Set::Only))
-    };
-    let is_right = !wrong.contains(&true);
-    let is_it = |set: &Set| is_right || (0..dstate).all(|n| set.contains(n) == wrong[n]);
-    if dstate < 2 { Vec::new() } else { sets().filter(is_it).map(Place::states).collect() }
 }

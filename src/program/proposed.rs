@@ -1,0 +1,342 @@
+//! Edits that are tried: at each value and each use of a program, what somebody may write there by mistake.
+
+use super::edit::{Edit, Patch, Site, Start};
+use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::mask::{Place, Set};
+use super::{Program, Symbol};
+use crate::formula::Fraction;
+use crate::problem::{InputType, Problem, Weights};
+
+/// Values of a program that an edit may be about, each use by itself where there are several.
+pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
+    let reached = graph.reached(&[program.out, program.last_state]);
+    let mut users: Vec<Vec<Site>> = vec![Vec::new(); graph.len()];
+    for &user in &reached {
+        for (operand, of) in graph.op(user).operands().into_iter().enumerate() {
+            users[of.index()].push(Site::Use { user, operand });
+        }
+    }
+    let [b, c] =
+        [Input::B, Input::C].map(|input| graph.find(&Op::Input(input)).filter(|id| reached.contains(id)));
+    let mut sites: Vec<Site> = b.zip(c).map(|(b, c)| Site::Both(b, c)).into_iter().collect();
+    if let Some(Op::Scan(scan)) = program.find(Symbol::State).map(|state| graph.op(state)) {
+        let [of_decay, of_drive] = [scan.decay, scan.drive].map(|root| graph.reached(&[root]));
+        for of in
+            of_decay.into_iter().filter(|of| of_drive.contains(of) && !matches!(graph.op(*of), Op::Number(_)))
+        {
+            sites.extend([scan.decay, scan.drive].map(|root| Site::Within { root, of }));
+        }
+    }
+    // What a scan takes from other scans, as chunks do, may be another one's alone.
+    let scans = |within: &[Id]| -> Vec<Scan> {
+        let of = |id: &Id| match graph.op(*id) {
+            Op::Scan(scan) => Some(*scan),
+            _ => None,
+        };
+        within.iter().filter_map(of).collect()
+    };
+    for outer in scans(&reached) {
+        let roots = [outer.decay, outer.drive].into_iter();
+        let inner =
+            roots.flat_map(|root| scans(&graph.reached(&[root])).into_iter().map(move |scan| (root, scan)));
+        sites.extend(
+            inner.flat_map(|(root, scan)| [scan.decay, scan.drive].map(|of| Site::Within { root, of })),
+        );
+    }
+    for &id in reached.iter().filter(|id| !matches!(graph.op(**id), Op::Number(_))) {
+        sites.push(Site::Value(id));
+        let uses = &users[id.index()];
+        if uses.len() > 1 {
+            sites.extend(uses);
+        }
+    }
+    sites
+}
+
+/// The node that a site's replacement comes before: operands come before what uses them.
+fn before(site: Site) -> Id {
+    match site {
+        Site::Value(id) | Site::Both(id, _) | Site::Within { of: id, .. } => id,
+        Site::Use { user, .. } => user,
+    }
+}
+
+/// The use that a site is, where it is one alone.
+fn used_once(graph: &Graph, reached: &[Id], site: Site) -> Site {
+    let Site::Value(id) = site else { return site };
+    let mut uses = reached.iter().flat_map(|&user| {
+        let operands = graph.op(user).operands().into_iter().enumerate();
+        operands
+            .filter(|(_, of)| *of == id)
+            .map(move |(operand, _)| Site::Use { user, operand })
+            .collect::<Vec<_>>()
+    });
+    match (uses.next(), uses.next()) {
+        (Some(one), None) => one,
+        _ => site,
+    }
+}
+
+/// Edits without a number that is found, at all sites.
+pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
+    let sites = sites(graph, program);
+    let reached = graph.reached(&[program.out, program.last_state]);
+    let mut edits = Vec::new();
+    for site in sites {
+        let mut add = |patch| edits.push(Edit { site, patch, when: None });
+        let alone = Edit { site, patch: Patch::Number(Real::ZERO), when: None };
+        let target = alone.target(graph);
+        let (op, extent) = (graph.op(target), graph.extent(target));
+        if let Site::Both(..) = site {
+            indices(graph, target, problem).into_iter().for_each(|(axis, index)| add(Patch::At(axis, index)));
+            continue;
+        }
+        let before = before(site);
+        [0.0, 1.0].into_iter().for_each(|number| add(Patch::Number(Real::new(number))));
+        for &other in reached.iter().filter(|other| **other < before && **other != target) {
+            let is_number = matches!(graph.op(other), Op::Number(_));
+            if !is_number && graph.extent(other) == extent {
+                add(Patch::Other(other));
+            }
+            if !is_number && graph.extent(other).is_within(extent) {
+                add(Patch::Times(other));
+                add(Patch::Over(other));
+                add(Patch::Plus(other, Real::new(1.0)));
+                add(Patch::Plus(other, Real::new(-1.0)));
+            }
+        }
+        add(Patch::Times(target));
+        if let Op::Apply(function, _) = op {
+            add(Patch::Instead(None));
+            others(*function).into_iter().for_each(|other| add(Patch::Instead(Some(other))));
+        }
+        if matches!(op, Op::Limit { .. } | Op::Last(_)) {
+            add(Patch::Instead(None));
+        }
+        if matches!(op, Op::Last(_)) {
+            add(Patch::OtherDirection);
+            add(Patch::At(Axis::State, Index::Transposed));
+        }
+        if let Op::Product(factors) = op
+            && factors.iter().any(|factor| matches!(graph.op(*factor), Op::Apply(..)))
+        {
+            add(Patch::FunctionMoved);
+        }
+        if let (Op::Sum(terms), Site::Use { user, .. }) = (op, used_once(graph, &reached, site)) {
+            (0..terms.len()).for_each(|term| add(Patch::Outside { user, term }));
+        }
+        if matches!(op, Op::Scan(_)) {
+            [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Stored(to)));
+            [Patch::Reversed, Patch::Exclusive, Patch::Exchanged].into_iter().for_each(&mut add);
+            add(Patch::Circular);
+            starts(graph, target, problem).into_iter().for_each(|start| add(Patch::Starting(start)));
+        }
+        applied(graph, target, problem).into_iter().for_each(|function| add(Patch::Applied(function)));
+        for (axis, index) in indices(graph, target, problem) {
+            add(Patch::At(axis, index));
+        }
+        [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Rounded(to)));
+        add(Patch::Scaled(Real::new(-1.0)));
+    }
+    edits
+}
+
+/// Inputs that are read some blocks before, of a run that goes wrong at the start of one.
+pub fn of_blocks(graph: &Graph, program: &Program, place: Place) -> Vec<Edit> {
+    let (Axis::Position, Set::From(first) | Set::Multiples(first)) = (place.axis, place.set) else {
+        return Vec::new();
+    };
+    let is_input = |site: &Site| matches!(site, Site::Value(id) | Site::Within { of: id, .. } if matches!(graph.op(*id), Op::Input(_)));
+    let sites =
+        sites(graph, program).into_iter().filter(|site| is_input(site) || matches!(site, Site::Use { .. }));
+    let powers = (2..9).map(|k| 1u32 << k);
+    let divisors =
+        [1, 2, 3].into_iter().map(|by| first / by).chain(powers).filter(|k| *k > 2 && first % k == 0);
+    let mut lengths: Vec<i32> = divisors.map(|k| k as i32).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let lengths = &lengths;
+    let edits = sites.flat_map(|site| {
+        lengths.iter().map(move |length| {
+            let patch = Patch::At(Axis::Position, Index::Shifted(-length));
+            Edit { site, patch, when: None }
+        })
+    });
+    let is_sequence = |edit: &Edit| {
+        let target = edit.target(graph);
+        matches!(graph.op(target), Op::Input(_)) && graph.extent(target).position
+    };
+    edits.filter(is_sequence).collect()
+}
+
+/// Those of these edits that are about what a way of writing adds to the specified nodes, or about what its scan is made of.
+pub fn of_writing(edits: Vec<Edit>, specified: usize, state: Option<Id>) -> Vec<Edit> {
+    let is_new = |edit: &Edit| match edit.site {
+        Site::Value(id) | Site::Both(id, _) | Site::Within { root: id, .. } => id.index() >= specified,
+        Site::Use { user, .. } => user.index() >= specified || Some(user) == state,
+    };
+    edits.into_iter().filter(is_new).collect()
+}
+
+/// Sites at which a factor, or a multiple of another node, may be looked for.
+pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
+    let reached = graph.reached(&[program.out, program.last_state]);
+    let mut edits = Vec::new();
+    for site in sites(graph, program) {
+        if matches!(site, Site::Both(..)) {
+            continue;
+        }
+        let mut add = |patch| edits.push(Edit { site, patch, when: None });
+        add(Patch::Scaled(Real::new(1.0)));
+        let edit = Edit { site, patch: Patch::Scaled(Real::new(1.0)), when: None };
+        let (target, before) = (edit.target(graph), before(site));
+        let extent = graph.extent(target);
+        // A constant in the place of a coefficient.
+        if matches!(graph.op(target), Op::Apply(..) | Op::Sum(_)) && extent.state {
+            add(Patch::Number(Real::new(0.5)));
+        }
+        if problem.weights == Weights::Complex && extent.state {
+            add(Patch::Turned(Real::new(1.0)));
+        }
+        if extent.position || extent.state {
+            add(Patch::AtLeast(Real::new(f64::NEG_INFINITY)));
+            add(Patch::AtMost(Real::new(f64::INFINITY)));
+            add(Patch::Within(Real::new(f64::NEG_INFINITY), Real::new(f64::INFINITY)));
+        }
+        for &other in reached.iter().filter(|other| **other < before && **other != target) {
+            if graph.extent(other).is_within(graph.extent(target)) {
+                add(Patch::Plus(other, Real::ZERO));
+            }
+        }
+    }
+    edits
+}
+
+/// Functions that are written in the place of one.
+fn others(of: Function) -> Vec<Function> {
+    use Function::{
+        Exp, Exp2, NaiveSoftplus, OnePlus, Phi, Relu, Resolvent, Series, Sigmoid, Softplus, Tanh,
+    };
+    match of {
+        Exp => {
+            let series = (3..7).map(|terms| Series(0, terms));
+            let others = [Exp2, OnePlus, Phi(1), Resolvent(Fraction::HALF), Resolvent(Fraction::ONE)];
+            others.into_iter().chain(series).collect()
+        }
+        Phi(k) => {
+            let series = (1..5).map(|terms| Series(k, terms));
+            let phis = (1..4).filter(|other| *other != k).map(Phi);
+            phis.chain([Exp]).chain(series).collect()
+        }
+        Resolvent(alpha) => {
+            let opposite = Fraction(-alpha.0, alpha.1);
+            let others = [opposite, Fraction::ONE, Fraction::HALF].map(Resolvent).into_iter();
+            others
+                .filter(|other| *other != of)
+                .chain((2..5).map(|terms| Function::Geometric(alpha, terms)))
+                .collect()
+        }
+        Softplus => vec![NaiveSoftplus, Exp, Relu, Sigmoid],
+        Sigmoid => vec![Tanh, Softplus, Relu],
+        Function::Silu => vec![Sigmoid, Function::QuickGelu, Relu, Tanh, Softplus],
+        Function::RealPart => vec![Function::ImaginaryPart, Function::Abs],
+        _ => Vec::new(),
+    }
+}
+
+/// Functions that may be applied once more to a node.
+fn applied(graph: &Graph, target: Id, problem: &Problem) -> Vec<Function> {
+    use Function::{
+        Abs, Conjugate, Exp, ImaginaryPart, NegatedExp, PartsExchanged, RealPart, Relu, Sigmoid, Silu,
+        Softplus, Tanh,
+    };
+    let extent = graph.extent(target);
+    match graph.op(target) {
+        Op::Input(Input::A) if problem.weights == Weights::Complex => {
+            vec![Conjugate, RealPart, ImaginaryPart, Exp, NegatedExp, Abs]
+        }
+        Op::Input(Input::A) => vec![Exp, NegatedExp, Abs],
+        _ if extent.state && problem.weights == Weights::Complex => {
+            vec![Conjugate, RealPart, ImaginaryPart, Abs, PartsExchanged]
+        }
+        _ if extent.state => vec![Abs],
+        _ if extent.position => vec![Softplus, Sigmoid, Silu, Tanh, Relu, Exp, Abs],
+        _ => vec![Exp, Sigmoid],
+    }
+}
+
+/// Other indices at which a node may be read.
+fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
+    let (extent, shape) = (graph.extent(target), problem.shape);
+    let mut all = Vec::new();
+    let shifted = |by: i32| [Index::Shifted(by), Index::Rolled(by)];
+    let Op::Input(input) = graph.op(target) else {
+        if extent.position {
+            all.extend([-1, 1].map(|by| (Axis::Position, Index::Shifted(by))));
+            all.extend([Index::Held(1), Index::Reversed].map(|index| (Axis::Position, index)));
+        }
+        return all;
+    };
+    let of_channels = matches!(input, Input::U | Input::Delta | Input::Z | Input::InitialState);
+    let of_groups = matches!(input, Input::B | Input::C) && extent.position;
+    if extent.position && shape.seqlen > 1 {
+        let others = [Index::Held(1), Index::Reversed, Index::At(0)];
+        let all_shifted = [-1, 1, -2, 2].into_iter().flat_map(shifted);
+        // A block that is read before the next one is there.
+        let earlier = (3..9).map(|k| 1i32 << k).filter(|k| (*k as usize) < shape.seqlen);
+        let all_shifted = all_shifted.chain(earlier.map(|by| Index::Shifted(-by)));
+        let blocks = (1..9).map(|k| 1u32 << k).filter(|k| (*k as usize) < shape.seqlen);
+        let blocks = blocks.flat_map(|k| [Index::BlockStart(k), Index::Modulo(k), Index::ReversedIn(k)]);
+        all.extend(all_shifted.chain(others).chain(blocks).map(|index| (Axis::Position, index)));
+    }
+    let is_weight = matches!(input, Input::A | Input::D | Input::DeltaBias) || !of_channels && !of_groups;
+    let last = match (of_channels, of_groups, is_weight) {
+        (true, ..) => shape.seqlen.min(shape.dim),
+        (_, true, _) => shape.seqlen.min(shape.dstate),
+        _ => shape.dstate.min(shape.dim),
+    };
+    if last > 1 && !matches!(input, Input::D | Input::DeltaBias | Input::InitialState) {
+        all.push((Axis::State, Index::Transposed));
+    }
+    if problem.weights == Weights::Complex && extent.state {
+        all.push((Axis::State, Index::Halves));
+    }
+    let rows = || [Index::At(0), Index::Reversed].into_iter().chain([1, -1].into_iter().flat_map(shifted));
+    if shape.batch > 1 && of_channels {
+        all.push((Axis::Item, Index::Transposed));
+    }
+    if shape.batch > 1 && (of_channels || of_groups) {
+        all.extend(rows().map(|index| (Axis::Item, index)));
+    }
+    if shape.dim > 1 && !of_groups {
+        all.extend(rows().map(|index| (Axis::Channel, index)));
+        let heads = [2, 4, 8].into_iter().filter(|k| (*k as usize) < shape.dim);
+        all.extend(heads.map(|k| (Axis::Channel, Index::BlockStart(k))));
+    }
+    if shape.groups > 1 && of_groups {
+        all.extend(
+            [Index::At(0), Index::Modulo(shape.groups as u32), Index::Rolled(1)]
+                .map(|index| (Axis::Group, index)),
+        );
+    }
+    if shape.dstate > 1 && extent.state {
+        all.extend(rows().map(|index| (Axis::State, index)));
+    }
+    all
+}
+
+/// What else a scan may start from.
+fn starts(graph: &Graph, scan: Id, problem: &Problem) -> Vec<Start> {
+    let is_against = matches!(graph.op(scan), Op::Scan(scan) if scan.reversed);
+    let mut all = Vec::new();
+    if is_against {
+        all.push(Start::Last);
+    }
+    if is_against && problem.initial_state.is_some() {
+        all.push(Start::Initial);
+    }
+    if problem.shape.batch > 1 {
+        all.push(Start::ItemBefore);
+    }
+    all
+}
