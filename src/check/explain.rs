@@ -143,7 +143,7 @@ pub fn explain<R: Read + Seek + Send>(
 /// A problem with an output, the truth of that where there is one, and what is said of the place.
 type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
 
-/// Explains one output: by fault models, by an edit, by what may have been meant, and by two edits. A step that was ended names nothing,
+/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, and by two edits. A step that was ended names nothing,
 /// and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
@@ -170,11 +170,12 @@ fn output<R: Read + Seek + Send>(
         let shown = (&solved.named[..], survey, &solved_output as &dyn meant::Rounded);
         meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
     };
-    by_rows(problem, diagnosis::by_models, Channels::Worst, case);
-    by_rows(problem, slight::explain, Channels::Worst, case);
+    by_rows(problem, diagnosis::by_models, Channels::WithPassing, case);
+    by_rows(problem, slight::explain, Channels::WithPassing, case);
+    meant(problem, Turn::Statement, case)?;
     by_rows(problem, by_edits, Channels::WithPassing, case);
     meant(problem, Turn::First, case)?;
     by_rows(problem, by_two_edits, Channels::WithPassing, case);
-    by_rows(problem, diagnosis::by_models_nearly, Channels::Worst, case);
+    by_rows(problem, diagnosis::by_models_nearly, Channels::WithPassing, case);
     Ok(meant(problem, Turn::Last, case)?)
 }

@@ -55,7 +55,9 @@ struct Meant {
 /// When something is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Before other formulas and mistakes are looked for.
+    /// Before mistakes are looked for: statements with the same bounds.
+    Statement,
+    /// Before several mistakes are looked for.
     First,
     /// After them, as its bounds leave room for them.
     Last,
@@ -275,7 +277,12 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     let mut found: Named<Vec<Found>> = Named::default();
     // What comes last keeps what is less likely from being named first.
     let tried = meant(name.form, recording.layout(), stages).into_iter();
-    for meant in tried.filter(|meant| turn == Turn::First || meant.turn == turn) {
+    let is_of_turn = |meant: &Meant| match turn {
+        Turn::Statement => meant.likelihood == Likelihood::Convention,
+        Turn::First => true,
+        Turn::Last => meant.turn == turn,
+    };
+    for meant in tried.filter(is_of_turn) {
         let Meant { name, what, form, conventions, stages, exchanged, likelihood, .. } = meant;
         let log_space = stages.log_space.is_some();
         let unlikely =
@@ -394,7 +401,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         // Where one name has several places, that with the tightest bounds.
         let mut names = HashSet::new();
         known.retain(|found| names.insert(found.diagnosis.name.clone()));
-        let of_turn = known.into_iter().filter(|found| found.turn == turn);
+        let of_turn = known.into_iter().filter(|found| turn == Turn::Statement || found.turn == turn);
         (tensor, of_turn.map(|found| found.diagnosis).collect())
     };
     let ranked = found.into_iter().map(ranked).filter(|(_, found): &(_, Vec<_>)| !found.is_empty());

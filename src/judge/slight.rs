@@ -12,6 +12,9 @@ use crate::promise::Contract;
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
+/// Factors further than this from 1 are looked for as edits.
+const SLIGHT: f64 = 0.5;
+
 /// Things that a factor may be on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Factor {
@@ -135,8 +138,8 @@ fn fitted(case: &Case, factor: Factor) -> Option<Diagnosis> {
     let left = sum(&|(error, way)| (error - alpha * way).powi(2));
     let residual = (left / errors).sqrt();
     let is_within = elements.iter().all(|(error, way)| (error - alpha * way).abs() <= 1.0);
-    // A NaN explains nothing.
-    (is_within && residual <= NEEDED).then(|| {
+    // A NaN explains nothing, and 0 is no factor that is slightly off.
+    (is_within && residual <= NEEDED && alpha.abs() < SLIGHT).then(|| {
         // The fewest digits that say as much as is known: what is left is not all random.
         let known = 30.0 * (left / moved / elements.len() as f64).sqrt().max(1e-9);
         let says =

@@ -286,7 +286,7 @@ impl Edit {
             Patch::Exchanged => 4.0,
             Patch::Instead(Some(_)) => 4.5,
             Patch::At(_, Index::Shifted(by)) => 3.0 + f64::from(by.abs().min(4)),
-            Patch::At(_, Index::Held(_) | Index::Rolled(_)) => 4.25,
+            Patch::At(_, Index::Held(_) | Index::Clamped(_) | Index::Rolled(_)) => 4.25,
             Patch::At(_, Index::BlockStart(_) | Index::BlockBefore(_) | Index::ReversedIn(_)) => 5.0,
             Patch::At(..) => 4.5,
             Patch::Outside { .. } => 4.0,

@@ -101,6 +101,8 @@ pub enum Index {
     Shifted(i32),
     /// i + k; the last one is read beyond the end, and 0 before the start, as textbook forms read inputs (spec.md §2).
     Held(i32),
+    /// i + k; the first one is read before the start, and the last one beyond the end.
+    Clamped(i32),
     /// n − 1 − i
     Reversed,
     At(u32),
@@ -127,6 +129,7 @@ impl Index {
         match self {
             Index::Shifted(by) => shifted(by).filter(|&at| at < n),
             Index::Held(by) => shifted(by).map(|at| at.min(n - 1)),
+            Index::Clamped(by) => Some(i.saturating_add_signed(by as isize).min(n - 1)),
             Index::Reversed => Some(n - 1 - i),
             Index::At(at) => Some(at as usize).filter(|&at| at < n),
             Index::Modulo(k) => Some(i % k as usize),

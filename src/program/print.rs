@@ -246,6 +246,8 @@ impl<'a> Printer<'a> {
         let position = match index {
             Index::Shifted(by) | Index::Held(by) if by < 0 => format!("{noun}−{}", -by),
             Index::Shifted(by) | Index::Held(by) => format!("{noun}+{by}"),
+            Index::Clamped(by) if by < 0 => format!("max({noun}−{}, 0)", -by),
+            Index::Clamped(by) => format!("min({noun}+{by}, last)"),
             Index::Reversed => match axis {
                 Axis::Position => "L−1−l".to_owned(),
                 Axis::State => "N−1−n".to_owned(),

@@ -53,12 +53,16 @@ pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
     sites
 }
 
-/// The node that a site's replacement comes before: operands come before what uses them.
-fn before(site: Site) -> Id {
-    match site {
+/// Nodes that may be read at a site: those that come before it, and the step size, which an edit may have made anew.
+fn readable(graph: &Graph, program: &Program, reached: &[Id], (site, target): (Site, Id)) -> Vec<Id> {
+    let before = match site {
         Site::Value(id) | Site::Both(id, _) | Site::Within { of: id, .. } => id,
         Site::Use { user, .. } => user,
-    }
+    };
+    let step = program.find(Symbol::StepSize).filter(|step| !graph.reached(&[*step]).contains(&target));
+    let is_number = |id: &Id| matches!(graph.op(*id), Op::Number(_));
+    let is_it = |id: &Id| (*id < before || Some(*id) == step) && *id != target && !is_number(id);
+    reached.iter().copied().filter(is_it).collect()
 }
 
 /// The use that a site is, where it is one alone.
@@ -91,14 +95,12 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             indices(graph, target, problem).into_iter().for_each(|(axis, index)| add(Patch::At(axis, index)));
             continue;
         }
-        let before = before(site);
         [0.0, 1.0].into_iter().for_each(|number| add(Patch::Number(Real::new(number))));
-        for &other in reached.iter().filter(|other| **other < before && **other != target) {
-            let is_number = matches!(graph.op(other), Op::Number(_));
-            if !is_number && graph.extent(other) == extent {
+        for other in readable(graph, program, &reached, (site, target)) {
+            if graph.extent(other) == extent {
                 add(Patch::Other(other));
             }
-            if !is_number && graph.extent(other).is_within(extent) {
+            if graph.extent(other).is_within(extent) {
                 add(Patch::Times(other));
                 add(Patch::Over(other));
                 add(Patch::Plus(other, Real::new(1.0)));
@@ -189,7 +191,7 @@ pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<E
         let mut add = |patch| edits.push(Edit { site, patch, when: None });
         add(Patch::Scaled(Real::new(1.0)));
         let edit = Edit { site, patch: Patch::Scaled(Real::new(1.0)), when: None };
-        let (target, before) = (edit.target(graph), before(site));
+        let target = edit.target(graph);
         let extent = graph.extent(target);
         // A constant in the place of a coefficient.
         if matches!(graph.op(target), Op::Apply(..) | Op::Sum(_)) && extent.state {
@@ -203,7 +205,7 @@ pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<E
             add(Patch::AtMost(Real::new(f64::INFINITY)));
             add(Patch::Within(Real::new(f64::NEG_INFINITY), Real::new(f64::INFINITY)));
         }
-        for &other in reached.iter().filter(|other| **other < before && **other != target) {
+        for other in readable(graph, program, &reached, (site, target)) {
             if graph.extent(other).is_within(graph.extent(target)) {
                 add(Patch::Plus(other, Real::ZERO));
             }
@@ -233,7 +235,7 @@ fn others(of: Function) -> Vec<Function> {
             let others = [opposite, Fraction::ONE, Fraction::HALF].map(Resolvent).into_iter();
             others
                 .filter(|other| *other != of)
-                .chain((2..5).map(|terms| Function::Geometric(alpha, terms)))
+                .chain((2..5).flat_map(|terms| [alpha, opposite].map(|of| Function::Geometric(of, terms))))
                 .collect()
         }
         Softplus => vec![NaiveSoftplus, Exp, Relu, Sigmoid],
@@ -273,14 +275,16 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
     let Op::Input(input) = graph.op(target) else {
         if extent.position {
             all.extend([-1, 1].map(|by| (Axis::Position, Index::Shifted(by))));
-            all.extend([Index::Held(1), Index::Reversed].map(|index| (Axis::Position, index)));
+            all.extend(
+                [Index::Held(1), Index::Clamped(-1), Index::Reversed].map(|index| (Axis::Position, index)),
+            );
         }
         return all;
     };
     let of_channels = matches!(input, Input::U | Input::Delta | Input::Z | Input::InitialState);
     let of_groups = matches!(input, Input::B | Input::C) && extent.position;
     if extent.position && shape.seqlen > 1 {
-        let others = [Index::Held(1), Index::Reversed, Index::At(0)];
+        let others = [Index::Held(1), Index::Clamped(-1), Index::Reversed, Index::At(0)];
         let all_shifted = [-1, 1, -2, 2].into_iter().flat_map(shifted);
         // A block that is read before the next one is there.
         let earlier = (3..9).map(|k| 1i32 << k).filter(|k| (*k as usize) < shape.seqlen);

@@ -101,7 +101,9 @@ impl Writing {
             all.push(Writing::Other { a_bar: form, b_bar: other });
             all.push(Writing::Other { a_bar: other, b_bar: form });
         }
-        all.extend(Flips::all().map(Writing::FlippedInPart));
+        // Of one scan all flips together are the other direction.
+        let is_part = |flips: &Flips| form.is_bidirectional() || flips.count() < 5;
+        all.extend(Flips::all().filter(is_part).map(Writing::FlippedInPart));
         all
     }
 }

@@ -112,14 +112,14 @@ fn newton(share: f64) -> f64 {
 }
 
 const WRONG: &[(&str, &str, Kernel)] = table! {
-    ("inverse-as-series", "1 + ΔA/2 + (ΔA/2)² + (ΔA/2)³, in B̄ only", Kernel { b_bar: |steps, l, a| steps[l] * newton(steps[l] * a / 2.0), ..BILINEAR }),
-    ("inverse-as-series", "1 − ΔA/2, in Ā and B̄", Kernel { a_bar: |steps, l, a| (1.0 + steps[l] * a / 2.0) * (1.0 - steps[l] * a / 2.0), b_bar: |steps, l, a| steps[l] * (1.0 - steps[l] * a / 2.0), ..BILINEAR }),
-    ("b-bar-inverse-late", "the inverse (1 − ΔA/2)⁻¹ of B̄ takes Δ of l − 1", Kernel { b_bar: |steps, l, a| steps[l] / (1.0 - steps[l.saturating_sub(1)] * a / 2.0), ..BILINEAR }),
-    ("a-bar-inverse-early", "the inverse (1 − ΔA/2)⁻¹ of Ā takes Δ of l + 1", Kernel { a_bar: |steps, l, a| (1.0 + steps[l] * a / 2.0) / (1.0 - steps[(l + 1).min(LEN - 1)] * a / 2.0), ..BILINEAR }),
-    ("phi-closed-form", "φ₂ is (2eᶻ − 1 − z)/z², for (eᶻ − 1 − z)/z²", Kernel { b_bar: |steps, l, a| closed(steps[l], a, [1.0, 2.0, 1.0], [1.0, 1.0, 0.5]), ..HIGH_ORDER }),
-    ("phi-closed-form", "φ₃ is (eᶻ − 1 − z/2 − z²/2)/z³", Kernel { b_bar: |steps, l, a| closed(steps[l], a, [1.0, 1.0, 1.0], [1.0, 0.5, 0.5]), ..HIGH_ORDER }),
-    ("last-state-of-full-chunk", "the last full chunk of 32 positions", Kernel { last: 31, ..HIGH_ORDER }),
-    ("last-state-early", "before the last 19 positions", Kernel { last: 20, ..HIGH_ORDER }),
+    ("inverse-as-series", "cut after 4 terms", Kernel { b_bar: |steps, l, a| steps[l] * newton(steps[l] * a / 2.0), ..BILINEAR }),
+    ("inverse-as-series", "cut after 2 terms", Kernel { a_bar: |steps, l, a| (1.0 + steps[l] * a / 2.0) * (1.0 - steps[l] * a / 2.0), b_bar: |steps, l, a| steps[l] * (1.0 - steps[l] * a / 2.0), ..BILINEAR }),
+    ("inverse-late-in-b-bar", "[max(l−1, 0)]", Kernel { b_bar: |steps, l, a| steps[l] / (1.0 - steps[l.saturating_sub(1)] * a / 2.0), ..BILINEAR }),
+    ("inverse-early-in-a-bar", "[l+1]", Kernel { a_bar: |steps, l, a| (1.0 + steps[l] * a / 2.0) / (1.0 - steps[(l + 1).min(LEN - 1)] * a / 2.0), ..BILINEAR }),
+    ("phi-closed-form", "exp(Δ_l A) is multiplied by 2", Kernel { b_bar: |steps, l, a| closed(steps[l], a, [1.0, 2.0, 1.0], [1.0, 1.0, 0.5]), ..HIGH_ORDER }),
+    ("phi-closed-form", "is multiplied by ½", Kernel { b_bar: |steps, l, a| closed(steps[l], a, [1.0, 1.0, 1.0], [1.0, 0.5, 0.5]), ..HIGH_ORDER }),
+    ("last-state-early", "x_{l=31}", Kernel { last: 31, ..HIGH_ORDER }),
+    ("last-state-early", "x_{l=20}", Kernel { last: 20, ..HIGH_ORDER }),
 };
 
 tables! {

@@ -19,7 +19,7 @@ mod said;
 mod values;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 pub use self::evaluate::{Channel, Column, Entering, Evaluator, Row, Window};
 use self::look::Looks;
@@ -100,7 +100,13 @@ fn of_each(
         return failing.iter().map(|&name| (name, together.clone())).collect();
     }
     let mut named: Named<Vec<Diagnosis>> = Named::default();
-    let mut of_output = Vec::new();
+    // What explains the output may have a name already, and be what else the last state is made of.
+    let mut of_output = match failing.contains(&TensorName::Out) {
+        false if all.contains(&TensorName::Out) && is_wrong_in(case, TensorName::Out) => {
+            of(&[TensorName::Out], &[]).1
+        }
+        _ => Vec::new(),
+    };
     for &name in failing {
         let (mut said, edits) = of(&[name], &[]);
         if name == TensorName::Out {
@@ -114,6 +120,13 @@ fn of_each(
         }
     }
     named
+}
+
+/// Whether anything of a tensor is beyond its bound.
+fn is_wrong_in(case: &Case, name: TensorName) -> bool {
+    let (got, want, bounds) = (&case.got[name], &case.want[name], &case.budget.tensors[name].bound);
+    let mut elements = got.values.iter().zip(&want.values).enumerate();
+    elements.any(|(i, (got, want_of))| is_wrong(*got, *want_of, bounds[i / want.width]))
 }
 
 /// Whether all outputs are one number, not 0: any limit computes that, whatever is under it.
@@ -221,7 +234,8 @@ impl<'a> Search<'a> {
 
     /// Whether an edit is looked for, by its name.
     fn asks(&self, edit: &Edit) -> bool {
-        self.case.work.asks_for_all() || self.case.work.asks(&said::name(&self.graph, &self.program, edit))
+        self.case.work.asks_for_all()
+            || self.case.work.asks(&said::name_in(self.writing, &self.graph, &self.program, edit))
     }
 
     /// Whether no more is to be looked for.
@@ -252,9 +266,10 @@ impl<'a> Search<'a> {
         self.first(&[
             &Self::with_plain,
             &otherwise,
-            &Self::with_number,
-            &Self::at_values,
             &Self::at_places,
+            &Self::at_values,
+            &Self::with_number,
+            &Self::scaled_at_places,
             &otherwise_with_number,
         ])
     }
@@ -296,40 +311,50 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// One edit more at some positions, at some states, or where a value is small or large.
+    /// One edit more at some positions or at some states.
     fn at_places(&mut self) -> Vec<Found> {
         let plain = proposed::plain(&self.graph, &self.program, self.case.problem);
-        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
-        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
-        let mut places = self.looks.places(self.case);
-        // Of a reversed run positions would be told against the file's own order.
-        let is_reversed = self.case.problem.conventions.direction == Direction::Reverse;
-        places.retain(|place| place.axis == Axis::State || !is_reversed);
-        let at = |search: &Self, edits: &[Edit], place: Place| -> Vec<Edit> {
-            // Some states of what all states have alike are no place.
-            let is_there = |edit: &&Edit| {
-                place.axis != Axis::State || search.graph.extent(edit.target(&search.graph)).state
-            };
-            let placed = |edit: &Edit| Edit { when: Some(Condition::At(place)), ..*edit };
-            edits.iter().filter(is_there).map(placed).collect()
-        };
-        for &place in &places {
+        for place in self.places() {
             let mut edits = plain.clone();
             edits.extend(proposed::of_blocks(&self.graph, &self.program, place));
-            let edits = at(self, &edits, place);
+            let edits = self.at(&edits, place);
             let found = self.tried(edits);
             if !found.is_empty() || self.is_over() {
                 return found;
             }
         }
-        for place in places {
-            let edits = at(self, &factors, place);
+        Vec::new()
+    }
+
+    /// A factor more there.
+    fn scaled_at_places(&mut self) -> Vec<Found> {
+        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
+        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
+        for place in self.places() {
+            let edits = self.at(&factors, place);
             let found = self.with_numbers(&edits);
             if !found.is_empty() || self.is_over() {
                 return found;
             }
         }
         Vec::new()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let mut places = self.looks.places(self.case);
+        // Of a reversed run positions would be told against the file's own order.
+        let is_reversed = self.case.problem.conventions.direction == Direction::Reverse;
+        places.retain(|place| place.axis == Axis::State || !is_reversed);
+        places
+    }
+
+    /// These edits at a place.
+    fn at(&self, edits: &[Edit], place: Place) -> Vec<Edit> {
+        // Some states of what all states have alike are no place.
+        let is_there =
+            |edit: &&Edit| place.axis != Axis::State || self.graph.extent(edit.target(&self.graph)).state;
+        let placed = |edit: &Edit| Edit { when: Some(Condition::At(place)), ..*edit };
+        edits.iter().filter(is_there).map(placed).collect()
     }
 
     /// One edit more where a value is small or large.
@@ -423,6 +448,12 @@ impl<'a> Search<'a> {
         let is_far = edit.reads_far(&self.graph);
         let has_number = edit.has_number() || self.edits.iter().any(Edit::has_number);
         let least = if has_number { FEWEST_TOLD } else { 1 };
+        // What is no number everywhere from some place on may have any reason.
+        let is_plain = edit.when.is_none()
+            && self.writing == Writing::Specified
+            && !matches!(edit.patch, Patch::Over(_) | Patch::Applied(_))
+            && least == 1;
+        let least = if is_plain { 0 } else { least };
         let found = if is_same { None } else { self.explained_by(&program, is_far, least) };
         self.forget();
         let mut found = found?;
@@ -437,9 +468,12 @@ impl<'a> Search<'a> {
     /// have to be told at least.
     fn explained_by(&mut self, program: &Program, reads_far: bool, least: usize) -> Option<Found> {
         let held = reads_far || !self.looks.refute(self.case, &self.graph, program);
-        let fit = held.then(|| self.fit(program, true))?;
+        let (fit, informed) = held.then(|| self.fit_informed(program, true))?;
         // Bounds that are wider than the error agree with anything.
-        if !(fit.explains() && fit.tells && fit.told >= least.max(fit.wrong / TOLD)) {
+        // Where all that is wrong is no number, that has its own evidence.
+        let least = if fit.wrong == 0 { least } else { least.max(1) };
+        let is_told = fit.told.min(informed) >= least.max(fit.wrong / TOLD);
+        if !(fit.explains() && fit.tells && is_told) {
             return None;
         }
         let outputs = self.looks.outputs(&self.graph, program);
@@ -448,8 +482,14 @@ impl<'a> Search<'a> {
 
     /// How a program fits.
     fn fit(&mut self, program: &Program, hasty: bool) -> Fit {
+        self.fit_informed(program, hasty).0
+    }
+
+    /// The same, and of how many of the elements that are wrong it says more than that they are small: that they are larger than its bound,
+    /// or exactly its own value.
+    fn fit_informed(&mut self, program: &Program, hasty: bool) -> (Fit, usize) {
         let (case, graph) = (self.case, &self.graph);
-        let whole = RefCell::new(&mut self.whole);
+        let (whole, informed) = (RefCell::new(&mut self.whole), Cell::new(0));
         let is_wide = self.writing == Writing::Inverses;
         let channel = |row: usize| {
             case.work.add(case.problem.shape.seqlen * case.problem.shape.dstate);
@@ -467,9 +507,21 @@ impl<'a> Search<'a> {
                     of.bound.iter_mut().zip(bounds).for_each(|(own, bound)| *own = own.min(WIDEST * bound));
                 }
             }
+            for (name, of) in tensors.iter().filter(|(name, _)| self.tensors.contains(name)) {
+                let (got, want) = (&case.got[name], &case.want[name]);
+                let bounds = &case.budget.tensors[name].bound;
+                let says = |i: &usize| {
+                    let at = row * of.values.len() + i;
+                    let got = got.values[at];
+                    let is_wrong = got.is_finite() && (got - want.values[at]).abs() > bounds[at / want.width];
+                    is_wrong && (got.abs() > of.bound[i / want.width] || got == of.values[*i])
+                };
+                informed.set(informed.get() + (0..of.values.len()).filter(says).count());
+            }
             Cow::Owned(Channel { tensors })
         };
-        fit(case, &self.tensors, &self.order, channel, hasty)
+        let fit = fit(case, &self.tensors, &self.order, channel, hasty);
+        (fit, informed.get())
     }
 
     /// The same of edits whose number is found.

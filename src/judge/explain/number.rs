@@ -12,6 +12,8 @@ use crate::tensor::TensorName;
 const FACTORS: [f64; 4] = [1.0, 0.5, 2.0, -1.0];
 const MULTIPLES: [f64; 1] = [0.0];
 const STEPS: usize = 12;
+/// Largest share of the error before a step that it may leave.
+const SLOW: f64 = 0.5;
 /// Shares of the values that are below two limits, to begin with.
 const LOW: [f64; 4] = [0.02, 0.1, 0.25, 0.4];
 const HIGH: [f64; 4] = [0.6, 0.75, 0.9, 0.98];
@@ -84,6 +86,7 @@ fn fitted(
     let base = residuals(neutral(of(start)))?;
     let all: f64 = base.iter().map(|r| r * r).sum();
     let mut now = residuals(of(at))?;
+    let mut before = f64::INFINITY;
     for _ in 0..STEPS {
         let by = 1e-3 * at.abs().max(0.1);
         let moved = residuals(of(at + by))?;
@@ -106,9 +109,11 @@ fn fitted(
             let distance = 2.0 / of_slope.sqrt() / at.abs().max(1e-12);
             return (is_worth && at.is_finite()).then_some((at, distance.min(0.1)));
         }
-        if !left.is_finite() {
+        // A step that leaves as much leads nowhere.
+        if !left.is_finite() || left > most * most * all && left > SLOW * before {
             return None;
         }
+        before = left;
     }
     None
 }

@@ -9,6 +9,8 @@ use crate::tensor::TensorName;
 
 /// Edits that a second one is tried with, and the most of the error that they may leave.
 const FIRSTS: usize = 32;
+/// Edits that compute the same in the looks, of which others are not tried.
+const ALIKE: usize = 3;
 /// Those of them beside which conditions on values are tried.
 const LIKELIEST: usize = 6;
 const WORTH: f64 = 0.97;
@@ -21,7 +23,8 @@ impl<'a> Search<'a> {
     pub(super) fn with_two(&mut self) -> Vec<Found> {
         // What is no number agrees with too much that has two edits.
         let is_finite = |name: &TensorName| self.case.got[*name].values.iter().all(|got| got.is_finite());
-        if !self.tensors.iter().all(is_finite) {
+        // A last state alone is too little for two.
+        if !self.tensors.iter().all(is_finite) || !self.tensors.contains(&TensorName::Out) {
             return Vec::new();
         }
         let specified = self.specified.clone();
@@ -41,8 +44,9 @@ impl<'a> Search<'a> {
             let program = edit.apply(&mut self.graph, &specified);
             let left = self.looks.left(self.case, &self.graph, &program);
             self.forget();
-            // Edits that compute the same leave as much.
-            let is_new = firsts.iter().all(|(other, _)| (other - left).abs() > SAME * left);
+            // Edits that compute the same in the looks leave as much; elsewhere they may differ.
+            let alike = firsts.iter().filter(|(other, _)| (other - left).abs() <= SAME * left).count();
+            let is_new = alike < ALIKE;
             if left < WORTH * all && is_new {
                 firsts.push((left, edit));
             }
@@ -100,7 +104,10 @@ impl<'a> Search<'a> {
 
     /// One edit more at some positions, where all before the first wrong one are right.
     fn at_places_from_there(&mut self) -> Vec<Found> {
-        if self.looks.begins_late() { self.at_places() } else { Vec::new() }
+        if !self.looks.begins_late() {
+            return Vec::new();
+        }
+        self.first(&[&Self::at_places, &Self::scaled_at_places])
     }
 
     /// Residual of one edit alone.

@@ -26,7 +26,7 @@ pub fn diagnosis(
         whats.push(what);
     }
     for edit in edits {
-        names.push(name(graph, &program, edit));
+        names.push(name_in(writing, graph, &program, edit));
         whats.push(sentence(graph, &program, edit));
         program = edit.apply(graph, &program);
     }
@@ -162,8 +162,29 @@ fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
     }
 }
 
+/// The name of an edit of a way of writing.
+pub fn name_in(writing: Writing, graph: &Graph, program: &Program, edit: &Edit) -> String {
+    match writing {
+        Writing::Inverses if is_arithmetic(edit) => "phi-closed-form".to_owned(),
+        _ => name(graph, program, edit),
+    }
+}
+
+/// Whether it is about a number, a term or a factor.
+fn is_arithmetic(edit: &Edit) -> bool {
+    matches!(
+        edit.patch,
+        Patch::Number(_)
+            | Patch::Other(_)
+            | Patch::Times(_)
+            | Patch::Over(_)
+            | Patch::Scaled(_)
+            | Patch::Plus(..)
+    )
+}
+
 /// A name in the form of all others.
-pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
+fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let of = match edit.site {
         Site::Both(..) => "b-and-c".to_owned(),
@@ -220,16 +241,7 @@ pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Exchanged => "scan-operands-exchanged".to_owned(),
     };
     // A coefficient is named as such, whatever of it is another.
-    let is_arithmetic = matches!(
-        edit.patch,
-        Patch::Number(_)
-            | Patch::Other(_)
-            | Patch::Times(_)
-            | Patch::Over(_)
-            | Patch::Scaled(_)
-            | Patch::Plus(..)
-    );
-    let patch = if of == "b-bar" && is_arithmetic { "b-bar-identified".to_owned() } else { patch };
+    let patch = if of == "b-bar" && is_arithmetic(edit) { "b-bar-identified".to_owned() } else { patch };
     let within = match edit.site {
         Site::Within { root, .. } => match word(graph, program, root).as_str() {
             "a-bar" => "-in-a-bar",
@@ -269,16 +281,22 @@ fn index_word(axis: Axis, index: Index) -> String {
     match (axis, index) {
         (_, Index::Transposed) => "transposed".to_owned(),
         (_, Index::Halves) => "as-halves".to_owned(),
-        (Axis::Position, Index::Shifted(by) | Index::Held(by)) => {
+        (Axis::Position, Index::Shifted(by) | Index::Held(by) | Index::Clamped(by)) => {
             if by < 0 { "late" } else { "early" }.to_owned()
         }
-        (_, Index::Shifted(_) | Index::Held(_) | Index::Rolled(_)) => format!("of-another-{of}"),
+        (_, Index::Shifted(_) | Index::Held(_) | Index::Clamped(_) | Index::Rolled(_)) => {
+            format!("of-another-{of}")
+        }
         (_, Index::Reversed) => format!("{of}s-reversed"),
         (_, Index::At(_)) => format!("of-one-{of}"),
         (_, Index::Modulo(_)) => format!("of-{of}-modulo"),
         (_, Index::ReversedIn(_)) => format!("reversed-in-blocks-of-{of}s"),
         (_, Index::BlockStart(_) | Index::BlockBefore(_)) => format!("of-blocks-of-{of}s"),
     }
+}
+
+fn is_exclusive(graph: &Graph, id: Id) -> bool {
+    matches!(graph.op(id), Op::Scan(scan) if scan.exclusive)
 }
 
 /// What a sum or a product is in the scan.
@@ -294,6 +312,9 @@ fn part(graph: &Graph, program: &Program, id: Id) -> Option<&'static str> {
         Op::Product(_) if has(Input::A) && operands.len() == 2 => Some("exponent"),
         Op::Product(_) if has(Input::D) => Some("skip"),
         Op::Product(_) if has(Input::C) => Some("read-state"),
+        // What chunks take from those before.
+        Op::Product(_) if operands.iter().any(|of| is_exclusive(graph, *of)) => Some("carried"),
+        Op::Scan(_) if is_exclusive(graph, id) && program.find(Symbol::State) != Some(id) => Some("carried"),
         Op::Sum(_) if has(Input::DeltaBias) => Some("biased-delta"),
         Op::Apply(_, of) if is(Input::Z)(of) => Some("gate"),
         Op::Product(_) | Op::Sum(_) if driven() => Some("b-bar"),
