@@ -1,0 +1,111 @@
+//! Scans in memory of the caller's, as a framework's tensors: nothing is allocated, copied, checked afterwards or waited for.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use super::cpu::check_processor;
+use super::cpu::device::CpuDevice;
+use super::cuda::CudaError;
+use super::cuda::images::OnceMap;
+use super::launch::{Addresses, Device, DeviceError, Job};
+use super::local::LocalDevice;
+use super::registry::Instantiation;
+use super::{KernelError, shapes};
+use crate::kernel::Result;
+use crate::problem::Shape;
+
+/// A scan, or the gradients of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub which: Instantiation,
+    pub shape: Shape,
+    pub delta_softplus: bool,
+    pub backward: bool,
+}
+
+/// GPUs of this process by their numbers, each opened once.
+static GPUS: LazyLock<OnceMap<i32, Result<Arc<Mutex<LocalDevice>>, CudaError>>> =
+    LazyLock::new(OnceMap::default);
+
+/// The GPU of this number, in the context that the rest of this process has there.
+///
+/// # Errors
+/// There is none, or nothing that compiles for it.
+pub fn open(number: i32) -> Result<Arc<Mutex<LocalDevice>>, CudaError> {
+    let open = || LocalDevice::open_beside(number).map(|device| Arc::new(Mutex::new(device)));
+    GPUS.get_or_make(number, open)
+}
+
+/// What was asked for on a device, its kernels compiled and loaded: to be launched again and again.
+pub struct Borrowed {
+    job: Job,
+    /// None for this machine's CPU.
+    gpu: Option<Arc<Mutex<LocalDevice>>>,
+}
+
+impl Borrowed {
+    /// For the GPU of this number, or for the CPU.
+    ///
+    /// # Errors
+    /// Sizes that no kernel takes, a device that cannot be had, and a kernel that does not compile for it.
+    pub fn new(asked: &Asked, gpu: Option<i32>) -> Result<Self> {
+        let Asked { which, shape, delta_softplus, backward } = *asked;
+        shapes::check_sizes(shape, which.weights)?;
+        let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
+        let gpu = gpu.map(open).transpose().map_err(unavailable)?;
+        let info = gpu.as_ref().map_or_else(|| CpuDevice::default().info(), |gpu| locked(gpu).device.info());
+        let mut job = match backward {
+            true => Job::borrowed_backward(which, shape, delta_softplus),
+            false => Job::borrowed_scan(info.fastest(which, shape), shape, delta_softplus),
+        };
+        match &gpu {
+            None => check_processor()?,
+            Some(gpu) => {
+                let mut gpu = locked(gpu);
+                let image = |kernel| gpu.image(kernel).map_err(unavailable);
+                let own = image(job.kernel)?.map(Arc::unwrap_or_clone);
+                let then = job.kernel.then().map_or(Ok(None), image)?.map(Arc::unwrap_or_clone);
+                (job.image, job.image_then) = (own, then);
+                // Loaded before a launch: while a graph is recorded nothing can be.
+                let nowhere = Addresses { inputs: vec![0; 10], outputs: vec![0; 8], workspace: 0 };
+                for launch in job.launches(&nowhere) {
+                    gpu.device.footprint(&launch)?;
+                }
+            }
+        }
+        Ok(Borrowed { job, gpu })
+    }
+
+    /// Bytes of the workspace that a launch needs.
+    pub fn workspace(&self) -> usize {
+        self.job.workspace.bytes()
+    }
+
+    /// Launches on a stream of the GPU, which is not waited for; on the CPU it computes.
+    ///
+    /// # Safety
+    /// The addresses are of the device, aligned to 16 bytes, of tensors and a workspace as large as
+    /// the sizes say, and live until the device is done; nobody else uses what is written.
+    ///
+    /// # Errors
+    /// The device's, and for addresses that are more or fewer than a job's tensors.
+    pub unsafe fn launch(&self, addresses: &Addresses, stream: u64) -> Result<()> {
+        let (names, outputs) = self.job.tables()?;
+        if (addresses.inputs.len(), addresses.outputs.len()) != (names.len(), outputs) {
+            return Err(KernelError::Fault("the addresses do not fit the kernel".to_owned()));
+        }
+        let run = |device: &mut dyn Device| {
+            let mut launches = self.job.launches(addresses).into_iter();
+            launches.try_for_each(|launch| device.enqueue_on(&launch, stream))
+        };
+        let launched: Result<(), DeviceError> = match &self.gpu {
+            None => run(&mut CpuDevice::default()),
+            Some(gpu) => run(locked(gpu).device.as_mut()),
+        };
+        Ok(launched?)
+    }
+}
+
+/// A thread that panicked has left nothing undone there.
+fn locked(gpu: &Mutex<LocalDevice>) -> std::sync::MutexGuard<'_, LocalDevice> {
+    gpu.lock().unwrap_or_else(PoisonError::into_inner)
+}
