@@ -5,10 +5,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use super::cpu::check_processor;
 use super::cpu::device::CpuDevice;
 use super::cuda::CudaError;
+use super::cuda::cache::Image;
 use super::cuda::images::OnceMap;
 use super::launch::{Addresses, Device, DeviceError, Job};
 use super::local::LocalDevice;
-use super::registry::Instantiation;
+use super::registry::{Instantiation, Kernel};
 use super::{KernelError, shapes};
 use crate::kernel::Result;
 use crate::problem::Shape;
@@ -61,10 +62,7 @@ impl Borrowed {
             None => check_processor()?,
             Some(gpu) => {
                 let mut gpu = locked(gpu);
-                let image = |kernel| gpu.image(kernel).map_err(unavailable);
-                let own = image(job.kernel)?.map(Arc::unwrap_or_clone);
-                let then = job.kernel.then().map_or(Ok(None), image)?.map(Arc::unwrap_or_clone);
-                (job.image, job.image_then) = (own, then);
+                (job.image, job.image_then) = images(&gpu, job.kernel).map_err(unavailable)?;
                 // Loaded before a launch: while a graph is recorded nothing can be.
                 let nowhere = Addresses { inputs: vec![0; 10], outputs: vec![0; 8], workspace: 0 };
                 for launch in job.launches(&nowhere) {
@@ -103,6 +101,14 @@ impl Borrowed {
         };
         Ok(launched?)
     }
+}
+
+/// Those of a kernel and of the one after it, compiled side by side: each takes seconds.
+fn images(gpu: &LocalDevice, kernel: Kernel) -> Result<(Option<Image>, Option<Image>), CudaError> {
+    let Some(images) = &gpu.images else { return Ok((None, None)) };
+    let image = |kernel| images.get(kernel).map(Arc::unwrap_or_clone);
+    let (own, then) = rayon::join(|| image(kernel), || kernel.then().map(image).transpose());
+    Ok((Some(own?), then?))
 }
 
 /// A thread that panicked has left nothing undone there.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,79 +60,72 @@ def missing(gpu: int) -> str | None:
     return _MISSING[gpu]
 
 
-def _check(shapes: Sequence[Any], types: Sequence[Any]) -> list[int]:
+def _check(given: Mapping[str, Any]) -> list[int]:
     """Batch, dim, dstate, seqlen and groups. Raises ValueError for tensors that are no scan's."""
 
-    def wrong(name: str, found: Any, expected: str, hint: str) -> ValueError:
-        return ValueError(f"tensor `{name}` is {found}, expected {expected} (hint: {hint})")
+    def known(name: str, found: Any, expected: Sequence[Any], hint: str) -> None:
+        if found not in expected:
+            words = " or ".join(str(one) for one in expected)
+            raise ValueError(f"tensor `{name}` is {found}, expected {words} (hint: {hint})")
 
-    def shape(name: str) -> tuple[int, ...] | None:
-        found = shapes[INPUTS.index(name)]
-        return None if found is None else tuple(found)
-
-    u, weights = shape("u"), shape("A")
-    if u is None or len(u) != 3:
-        raise wrong("u", u, "(batch, dim, seqlen)", "transpose(1, 2) turns (batch, seqlen, dim)")
+    shapes = {name: tuple(one.shape) for name, one in given.items()}
+    u, weights = shapes["u"], given["A"].dtype
+    if len(u) != 3:
+        known("u", u, ["(batch, dim, seqlen)"], "transpose(1, 2) turns (batch, seqlen, dim)")
     batch, dim, seqlen = u
-    if weights is None or len(weights) != 2 or weights[0] != dim:
-        raise wrong("A", weights, f"({dim}, dstate)", "one row for each channel of u")
-    dstate = weights[1]
-    groups = 1
-    is_complex = types[2] == torch.complex64
-    for name in ("B", "C"):
-        found = shape(name) or ()
-        if len(found) == 2:
-            expected: tuple[int, ...] = (dim, dstate)
-        else:
-            own = found[1] if len(found) == 4 else 1
-            groups = max(groups, own)
-            expected = (batch, *found[1:-2], dstate, seqlen * (2 if is_complex else 1))
-            if dim % max(own, 1):
-                raise wrong(name, found, f"a number of groups that divides {dim}", "channel d reads group d // (dim // groups)")
-        if found != expected:
-            raise wrong(name, found, str(expected), "constant (dim, dstate), or (batch, dstate, seqlen), or with groups")
-    counts = {name: (shape(name) or ())[1] if len(shape(name) or ()) == 4 else 1 for name in "BC" if len(shape(name) or ()) > 2}
-    if len(set(counts.values())) > 1:
-        raise wrong("C", f"of {counts['C']} groups", f"{counts['B']} as B", "repeat_interleave those of which there are fewer")
+    dstate = shapes["A"][-1] if shapes["A"] else 1
+    known("A", shapes["A"], [(dim, dstate)], "(dim, dstate), one row for each channel of u")
+    groups = {name: shapes[name][1] if len(shapes[name]) == 4 else 1 for name in "BC" if len(shapes[name]) > 2}
+    positions = seqlen * (2 if weights.is_complex else 1)
+    for name in "BC":
+        own = groups.get(name, 1)
+        if dim % max(own, 1):
+            known(name, f"of {own} groups", [f"a number that divides {dim}"], "channel d reads group d // (dim // groups)")
+        variable = [(batch, dstate, positions), (batch, own, dstate, positions)][:: 1 if len(shapes[name]) < 4 else -1]
+        hint = "constant (dim, dstate), or (batch, dstate, seqlen), or (batch, groups, dstate, seqlen)"
+        known(name, shapes[name], [(dim, dstate)] if name not in groups else variable, hint)
+    if len(set(groups.values())) > 1:
+        known("C", f"of {groups['C']} groups", [f"{groups['B']} as B"], "repeat_interleave those of which there are fewer")
     for name, expected in (("delta", u), ("z", u), ("D", (dim,)), ("delta_bias", (dim,))):
-        found = shape(name)
-        if found is not None and found != expected:
-            raise wrong(name, found, str(expected), f"u is {u}")
-    if types[0] not in _TYPES:
-        raise wrong("u", types[0], "float32, float16 or bfloat16", "use_cuda_kernel=False computes float64")
-    for name, kind in zip(INPUTS, types):
-        constant = len(shape(name) or ()) == 2 and name in "BC"
-        of_weights = (torch.float32, torch.complex64) if name == "A" else (types[2],) if constant else (torch.float32,)
-        known = of_weights if name in ("A", "D", "delta_bias") or constant else (types[0],)
-        if kind is not None and kind not in known:
-            raise wrong(name, kind, " or ".join(str(one) for one in known), "selective_scan_fn converts")
-    return [batch, dim, dstate, seqlen, groups]
+        if name in shapes:
+            known(name, shapes[name], [expected], f"u is {u}")
+    known("u", given["u"].dtype, list(_TYPES), "use_cuda_kernel=False computes float64")
+    for name, one in given.items():
+        is_sequence = name in ("u", "delta", "z") or name in groups
+        types = [given["u"].dtype] if is_sequence else [torch.float32, torch.complex64] if name == "A" else [torch.float32]
+        known(name, one.dtype, [weights] if name in "BC" and not is_sequence else types, "selective_scan_fn converts")
+    return [batch, dim, dstate, seqlen, groups.get("B", groups.get("C", 1))]
+
+
+def _key(given: Sequence[Any], *words: Any) -> Any:
+    return *words, *[None if one is None else (one.shape, one.dtype, one.get_device()) for one in given]
+
+
+def known(given: Sequence[Any], words: tuple[bool, str, str]) -> Any:
+    """The kernel of a scan of such tensors, if one has run before: then nothing has to be looked at again."""
+    return _KERNELS.get(_key(given, *words, False))
 
 
 def kernel_of(
     given: Sequence[Any], delta_softplus: bool, method: str, tier: str, device: Any, backward: bool
 ) -> Any:
-    """The kernel for tensors, or for stand-ins of theirs. This and what launches are most of a call's time: they do nothing twice."""
-    key = (
-        *[None if one is None else (one.shape, one.dtype, one.get_device()) for one in given],
-        *(delta_softplus, method, tier, device, backward),
-    )
+    """The kernel for tensors, or for stand-ins of theirs."""
+    key = _key(given, delta_softplus, method, tier, backward)
     found = _KERNELS.get(key)
     if found is None:
-        for name, one in zip(INPUTS, given):
-            if one is not None and one.device != device:
+        named = {name: one for name, one in zip(INPUTS, given) if one is not None}
+        for name, one in named.items():
+            if one.device != device:
                 raise _elsewhere(name, one.device, device)
-        shapes = [None if one is None else one.shape for one in given]
-        types = [None if one is None else one.dtype for one in given]
-        sizes = _check(shapes, types)
+        sizes = _check(named)
         gpu = None
         if device.type == "cuda":
-            gpu = torch.cuda.current_device() if device.index is None else device.index
+            gpu = device.index
             if missing(gpu) is not None:
                 raise RuntimeError(f"the kernels cannot run on {device}: {missing(gpu)}")
-        flags = (types[2] == torch.complex64, len(shapes[3]) > 2, len(shapes[4]) > 2, given[6] is not None)
-        names = (method, tier, _TYPES[types[0]])
-        found = _holdfast.Kernel(names, (*flags, delta_softplus, backward), sizes, gpu)
+        flags = [named["A"].dtype.is_complex, *[len(named[name].shape) > 2 for name in "BC"], "z" in named]
+        names = (method, tier, _TYPES[named["u"].dtype])
+        found = _holdfast.Kernel(names, [*flags, delta_softplus, backward], sizes, gpu)
         with _LOCK:
             if len(_KERNELS) >= _MOST_KERNELS:
                 _KERNELS.clear()
@@ -146,7 +139,7 @@ def _elsewhere(name: str, found: Any, expected: Any) -> ValueError:
 
 def _addresses(tensors: Sequence[Any], kept: list[Any]) -> list[int]:
     """Where tensors lie as kernels read them: each number where it belongs, from an address that 16 divides. Copies are `kept`."""
-    found = []
+    found: list[int] = []
     for tensor in tensors:
         at = 0
         if tensor is not None:
@@ -176,18 +169,21 @@ def _launch(kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], device: 
     RAN.path = "cuda" if on_gpu else "cpu"
 
 
+def _forward(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
+    """The output and the last state."""
+    computed = _outputs(given[0], given[2])
+    _launch(kernel, given, computed, given[0].device)
+    for watch in WATCHES:
+        watch.saw(given, words, dict(zip(("out", "last_state"), computed)))
+    return computed
+
+
 def forward(
     u: Any, delta: Any, A: Any, B: Any, C: Any, D: Any, z: Any, delta_bias: Any, delta_softplus: bool, method: str, tier: str
 ) -> tuple[Any, Any]:
-    """The output and the last state."""
-    given = (u, delta, A, B, C, D, z, delta_bias)
-    device = u.device
-    kernel = kernel_of(given, delta_softplus, method, tier, device, False)
-    out, last_state = _outputs(u, A)
-    _launch(kernel, given, (out, last_state), device)
-    for watch in WATCHES:
-        watch.saw(given, (delta_softplus, method, tier), {"out": out, "last_state": last_state})
-    return out, last_state
+    """The operator's scan."""
+    given, words = (u, delta, A, B, C, D, z, delta_bias), (delta_softplus, method, tier)
+    return _forward(kernel_of(given, *words, u.device, False), given, words)
 
 
 def _outputs(u: Any, A: Any) -> tuple[Any, Any]:
@@ -264,13 +260,12 @@ def _function(name: str, forward: Any, backward: Any) -> Any:
     return type(name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
-def _scan_forward(ctx: Any, run: Any, *given: Any) -> Any:
+def _scan_forward(ctx: Any, kernel: Any, *given: Any) -> Any:
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(*given[:8])
-    ctx.words = given[8:10]
-    ctx.run = _gradients_of if run is forward else _dispatched_gradients
-    if run is forward:
-        return forward(*given)
+    ctx.rest = kernel is None, given[8], given[9]
+    if kernel is not None:
+        return _forward(kernel, given[:8], given[8:])
     with torch._C._AutoDispatchBelowAutograd():
         return SCAN(*given)
 
@@ -281,7 +276,8 @@ def _scan_backward(ctx: Any, dout: Any, dlast_state: Any) -> tuple[Any, ...]:
         if dlast_state is None:
             return (None,) * 12
         dout = torch.zeros_like(given[0])
-    found = iter(ctx.run(*given, dout, dlast_state, *ctx.words))
+    is_dispatched, *words = ctx.rest
+    found = iter((_BACKWARD if is_dispatched else _gradients_of)(*given, dout, dlast_state, *words))
     wanted = ctx.needs_input_grad[1:]
     grads = [None if one is None else next(found) for one in given]
     return (None, *[grad if is_wanted else None for grad, is_wanted in zip(grads, wanted)], None, None, None)
@@ -294,8 +290,8 @@ def _twice(ctx: Any, *grads: Any) -> Any:
     )
 
 
-def _gradients_forward(ctx: Any, run: Any, *given: Any) -> Any:
-    if run is backward:
+def _gradients_forward(ctx: Any, is_dispatched: bool, *given: Any) -> Any:
+    if not is_dispatched:
         return tuple(backward(*given))
     with torch._C._AutoDispatchBelowAutograd():
         return tuple(_BACKWARD(*given))
@@ -307,26 +303,38 @@ _Gradients = _function("SelectiveScanBackward", _gradients_forward, _twice)
 
 def _gradients_of(*given: Any) -> Any:
     # Grad mode is on here only where somebody means to differentiate once more.
-    return _Gradients.apply(backward, *given) if torch.is_grad_enabled() else backward(*given)
-
-
-def _dispatched_gradients(*given: Any) -> Any:
-    return _BACKWARD(*given)
+    return _Gradients.apply(False, *given) if torch.is_grad_enabled() else backward(*given)
 
 
 _LIBRARY.impl("selective_scan", lambda *given: _Scan.apply(None, *given), "Autograd")
-_LIBRARY.impl("selective_scan_backward", lambda *given: list(_Gradients.apply(None, *given)), "Autograd")
+_LIBRARY.impl("selective_scan_backward", lambda *given: list(_Gradients.apply(True, *given)), "Autograd")
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-def scan(*given: Any) -> tuple[Any, Any]:
-    """The operator; without PyTorch's dispatcher, which costs as much as the rest, where nothing listens to it."""
-    is_plain = (
-        not torch.compiler.is_compiling()
-        and type(given[0]) in _PLAIN
+def is_plain(tensor: Any) -> bool:
+    """Whether nothing listens to PyTorch's dispatcher, which costs as much as the rest of a call."""
+    return (
+        type(tensor) in _PLAIN
+        and not torch.compiler.is_compiling()
         and torch._C._len_torch_dispatch_stack() == 0
         and torch._C._functorch.peek_interpreter_stack() is None
     )
-    found: tuple[Any, Any] = _Scan.apply(forward, *given) if is_plain else SCAN(*given)
+
+
+def run(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
+    """The scan of plain tensors by their kernel, as the operator has it."""
+    if torch.is_grad_enabled():
+        for one in given:
+            if one is not None and one.requires_grad:
+                found: tuple[Any, Any] = _Scan.apply(kernel, *given, *words)
+                return found
+    return _forward(kernel, given, words)
+
+
+def scan(given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
+    """The scan, by the operator where somebody may listen."""
+    if is_plain(given[0]):
+        return run(kernel_of(given, *words, given[0].device, False), given, words)
+    found: tuple[Any, Any] = SCAN(*given, *words)
     return found

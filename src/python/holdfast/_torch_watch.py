@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import warnings
@@ -15,6 +16,10 @@ from ._report import Report
 from ._torch import INPUTS
 
 torch: Any = import_module("torch")
+
+
+#: Threads that judge: what launches is to have processors of its own.
+_THREADS = max((os.cpu_count() or 1) // 8, 1)
 
 
 class Watch:
@@ -32,7 +37,10 @@ class Watch:
         known_kind("seed", seed, isinstance(seed, int), "a whole number", "it draws the channels")
         self._random = random.Random(seed)
         self._seen = {"forward": 0, "backward": 0}
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        #: What is to be judged next. There are as many as a training step makes at once, a scan and its gradients.
+        self._waiting: list[tuple[dict[str, Any], Any]] = []
         self.judged = self.busy = 0
         self.findings: list[Report] = []
         self.errors: list[str] = []
@@ -57,7 +65,7 @@ class Watch:
         self._tell()
         if given[0].is_cuda and torch.cuda.is_current_stream_capturing():
             return
-        if self._thread is not None and self._thread.is_alive():
+        if len(self._waiting) > 1:
             self.busy += 1
             return
         with torch.no_grad():
@@ -65,8 +73,11 @@ class Watch:
         delta_softplus, method, tier = words
         run |= {"delta_softplus": delta_softplus, "method": method, "backend": "auto" if given[0].is_cuda else "cpu"}
         run |= {"arithmetic": "exp=fast"} if tier == "fast" else {}
-        self._thread = threading.Thread(target=self._judge, args=(run, ready), daemon=True)
-        self._thread.start()
+        with self._lock:
+            self._waiting.append((run, ready))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
 
     def _sample(self, given: Sequence[Any], computed: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         """The rows of some channels of one group, on the way to this machine's memory, and what says that they have arrived."""
@@ -102,11 +113,22 @@ class Watch:
             ready.record(torch.cuda.current_stream(u.device))
         return run, ready
 
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                run, ready = self._waiting[0]
+            self._judge(run, ready)
+            with self._lock:
+                del self._waiting[0]
+
     def _judge(self, run: dict[str, Any], ready: Any) -> None:
         try:
             if ready is not None:
                 ready.synchronize()
-            report = check(**run, name="watched")
+            report = check(**run, name="watched", threads=_THREADS)
             self.judged += 1
             if not report.passed:
                 self.findings.append(report)
@@ -123,6 +145,7 @@ class Watch:
 
     def finish(self) -> None:
         """Waits for what is judged, and warns of it."""
-        if self._thread is not None:
-            self._thread.join()
+        thread = self._thread
+        if thread is not None:
+            thread.join()
         self._tell()

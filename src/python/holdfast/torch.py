@@ -32,6 +32,7 @@ __all__ = ["Watch", "last_path", "prepare", "replaced", "selective_scan_fn", "wa
 __tracebackhide__ = True
 
 _VARIABLE = "VIM_USE_CUDA_KERNEL"
+# Written down, for compilers follow no call to the extension.
 _METHODS = ("zoh", "foh", "bilinear", "poly", "highorder", "rk4")
 _TIERS = ("accurate", "fast")
 
@@ -170,41 +171,29 @@ def selective_scan_fn(
 
     Raises ValueError for tensors and names that are no scan's, and RuntimeError for kernels that were asked for and cannot run.
     """
-    method = discretization_method
-    if method not in _METHODS:
-        method = of_kernels(method)
-    if tier not in _TIERS:
-        tier = meant("tier", tier, _TIERS, "accurate is what everything else judges")
     given: Any = (u, delta, A, B, C, D, z, delta_bias)
-    if not _has_kernel(u, A, use_cuda_kernel, tier):
+    words = (bool(delta_softplus), discretization_method, tier)
+    if use_cuda_kernel is None and initial_state is None and kernels.is_plain(u) and os.environ.get(_VARIABLE) is None:
+        # A training loop's call, but for the first one.
+        kernel = kernels.known(given, words)
+        if kernel is not None:
+            found = kernels.run(kernel, given, words)
+            return found if return_last_state else found[0]
+    if discretization_method not in _METHODS or tier not in _TIERS:
+        tier = meant("tier", tier, _TIERS, "accurate is what everything else judges")
+        words = (words[0], of_kernels(discretization_method), tier)
+    before = 0
+    if not _has_kernel(u, A, use_cuda_kernel, words[2]):
         kernels.RAN.path = "reference"
-        out, last_state = scanned(*given, delta_softplus, initial_state, method)
-        return (out, last_state) if return_last_state else out
-    if initial_state is None and _is_canonical(given):
-        out, last_state = kernels.scan(*given, delta_softplus, method, tier)
-        return (out, last_state) if return_last_state else out
-    given, before = _converted(given), 0
-    if initial_state is not None:
-        given, before = _from_state(given, delta_softplus, initial_state, method)
-        delta_softplus = False
-    out, last_state = kernels.scan(*given, delta_softplus, method, tier)
+        out, last_state = scanned(u, delta, A, B, C, D, z, delta_bias, words[0], initial_state, words[1])
+    else:
+        given = _converted(given)
+        if initial_state is not None:
+            given, before = _from_state(given, words[0], initial_state, words[1])
+            words = (False, *words[1:])
+        out, last_state = kernels.scan(given, words)
     out = (out[..., before:] if before else out).to(u.dtype)
     return (out, last_state) if return_last_state else out
-
-
-def _is_canonical(given: Sequence[Any]) -> bool:
-    """Whether nothing needs a conversion: what a training loop calls with, again and again."""
-    u, delta, A, B, C, D, z, delta_bias = given
-    kind, weights, single = u.dtype, A.dtype, torch.float32
-    return bool(
-        delta.dtype == kind
-        and (weights == single or weights == torch.complex64)
-        and B.dtype == (kind if B.dim() > 2 else weights)
-        and C.dtype == (kind if C.dim() > 2 else weights)
-        and (D is None or D.dtype == single)
-        and (z is None or z.dtype == kind)
-        and (delta_bias is None or delta_bias.dtype == single)
-    )
 
 
 class _Stand(NamedTuple):
@@ -260,10 +249,11 @@ def prepare(
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
     for one, dim, length, dstate in shapes:
-        stand = lambda kind, *shape: _Stand(shape, kind, device)
-        sequence, bias = stand(dtype, one, dim, length), stand(torch.float32, dim)
-        operand = stand(dtype, one, groups, dstate, length * (2 if weights.is_complex else 1))
-        given = (sequence, sequence, stand(weights, dim, dstate), operand, operand, bias, sequence if gate else None, bias)
+        positions = length * (2 if weights.is_complex else 1)
+        of_inputs, of_weights = (one, dim, length), (one, groups, dstate, positions)
+        sequence, operand = (_Stand(shape, dtype, device) for shape in (of_inputs, of_weights))
+        A, bias = _Stand((dim, dstate), weights, device), _Stand((dim,), torch.float32, device)
+        given = (sequence, sequence, A, operand, operand, bias, sequence if gate else None, bias)
         for backward in (False, True)[: 1 + gradients]:
             kernels.kernel_of(given, True, method, "accurate" if backward else tier, device, backward)
     return len(shapes) * (1 + gradients)
