@@ -1,12 +1,12 @@
 //! Scans in memory of the caller's, as a framework's tensors: nothing is allocated, copied, checked afterwards or waited for.
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::cpu::check_processor;
 use super::cpu::device::CpuDevice;
 use super::cuda::CudaError;
 use super::cuda::cache::Image;
-use super::cuda::images::OnceMap;
+use super::cuda::images::{Images, OnceMap};
 use super::launch::{Addresses, Device, DeviceError, Job};
 use super::local::LocalDevice;
 use super::registry::{Instantiation, Kernel};
@@ -23,24 +23,46 @@ pub struct Asked {
     pub backward: bool,
 }
 
+/// A GPU, and what compiles for it, which may take seconds and holds up no launch.
+pub struct Gpu {
+    device: Mutex<Box<dyn Device>>,
+    images: Option<Images>,
+}
+
+impl Gpu {
+    /// A thread that panicked has left nothing undone there.
+    fn locked(&self) -> MutexGuard<'_, Box<dyn Device>> {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The images of a kernel and of the one after it, compiled side by side.
+    fn images(&self, kernel: Kernel) -> Result<(Option<Image>, Option<Image>), CudaError> {
+        let Some(images) = &self.images else { return Ok((None, None)) };
+        let image = |kernel| images.get(kernel).map(Arc::unwrap_or_clone);
+        let (own, then) = rayon::join(|| image(kernel), || kernel.then().map(image).transpose());
+        Ok((Some(own?), then?))
+    }
+}
+
 /// GPUs of this process by their numbers, each opened once.
-static GPUS: LazyLock<OnceMap<i32, Result<Arc<Mutex<LocalDevice>>, CudaError>>> =
-    LazyLock::new(OnceMap::default);
+static GPUS: LazyLock<OnceMap<i32, Result<Arc<Gpu>, CudaError>>> = LazyLock::new(OnceMap::default);
 
 /// The GPU of this number, in the context that the rest of this process has there.
 ///
 /// # Errors
 /// There is none, or nothing that compiles for it.
-pub fn open(number: i32) -> Result<Arc<Mutex<LocalDevice>>, CudaError> {
-    let open = || LocalDevice::open_beside(number).map(|device| Arc::new(Mutex::new(device)));
-    GPUS.get_or_make(number, open)
+pub fn open(number: i32) -> Result<Arc<Gpu>, CudaError> {
+    GPUS.get_or_make(number, || {
+        let LocalDevice { device, images } = LocalDevice::open_beside(number)?;
+        Ok(Arc::new(Gpu { device: Mutex::new(device), images }))
+    })
 }
 
 /// What was asked for on a device, its kernels compiled and loaded: to be launched again and again.
 pub struct Borrowed {
     job: Job,
     /// None for this machine's CPU.
-    gpu: Option<Arc<Mutex<LocalDevice>>>,
+    gpu: Option<Arc<Gpu>>,
 }
 
 impl Borrowed {
@@ -53,7 +75,7 @@ impl Borrowed {
         shapes::check_sizes(shape, which.weights)?;
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         let gpu = gpu.map(open).transpose().map_err(unavailable)?;
-        let info = gpu.as_ref().map_or_else(|| CpuDevice::default().info(), |gpu| locked(gpu).device.info());
+        let info = gpu.as_ref().map_or_else(|| CpuDevice::default().info(), |gpu| gpu.locked().info());
         let mut job = match backward {
             true => Job::borrowed_backward(which, shape, delta_softplus),
             false => Job::borrowed_scan(info.fastest(which, shape), shape, delta_softplus),
@@ -61,12 +83,11 @@ impl Borrowed {
         match &gpu {
             None => check_processor()?,
             Some(gpu) => {
-                let mut gpu = locked(gpu);
-                (job.image, job.image_then) = images(&gpu, job.kernel).map_err(unavailable)?;
+                (job.image, job.image_then) = gpu.images(job.kernel).map_err(unavailable)?;
                 // Loaded before a launch: while a graph is recorded nothing can be.
                 let nowhere = Addresses { inputs: vec![0; 10], outputs: vec![0; 8], workspace: 0 };
                 for launch in job.launches(&nowhere) {
-                    gpu.device.footprint(&launch)?;
+                    gpu.locked().footprint(&launch)?;
                 }
             }
         }
@@ -97,21 +118,8 @@ impl Borrowed {
         };
         let launched: Result<(), DeviceError> = match &self.gpu {
             None => run(&mut CpuDevice::default()),
-            Some(gpu) => run(locked(gpu).device.as_mut()),
+            Some(gpu) => run(gpu.locked().as_mut()),
         };
         Ok(launched?)
     }
-}
-
-/// Those of a kernel and of the one after it, compiled side by side: each takes seconds.
-fn images(gpu: &LocalDevice, kernel: Kernel) -> Result<(Option<Image>, Option<Image>), CudaError> {
-    let Some(images) = &gpu.images else { return Ok((None, None)) };
-    let image = |kernel| images.get(kernel).map(Arc::unwrap_or_clone);
-    let (own, then) = rayon::join(|| image(kernel), || kernel.then().map(image).transpose());
-    Ok((Some(own?), then?))
-}
-
-/// A thread that panicked has left nothing undone there.
-fn locked(gpu: &Mutex<LocalDevice>) -> std::sync::MutexGuard<'_, LocalDevice> {
-    gpu.lock().unwrap_or_else(PoisonError::into_inner)
 }

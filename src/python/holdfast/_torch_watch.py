@@ -22,6 +22,12 @@ torch: Any = import_module("torch")
 _THREADS = max((os.cpu_count() or 1) // 8, 1)
 
 
+def _on_host(one: Any) -> Any:
+    if isinstance(one, dict):
+        return {name: _on_host(part) for name, part in one.items()}
+    return one.cpu() if isinstance(one, torch.Tensor) else one
+
+
 class Watch:
     """What was judged.
 
@@ -71,7 +77,7 @@ class Watch:
         with torch.no_grad():
             run, ready = self._sample(given, computed)
         delta_softplus, method, tier = words
-        run |= {"delta_softplus": delta_softplus, "method": method, "backend": "auto" if given[0].is_cuda else "cpu"}
+        run |= {"delta_softplus": delta_softplus, "method": method}
         run |= {"arithmetic": "exp=fast"} if tier == "fast" else {}
         with self._lock:
             self._waiting.append((run, ready))
@@ -80,7 +86,7 @@ class Watch:
                 self._thread.start()
 
     def _sample(self, given: Sequence[Any], computed: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-        """The rows of some channels of one group, on the way to this machine's memory, and what says that they have arrived."""
+        """Copies of the rows of some channels of one group, and what says that they have been made."""
         inputs = {name: one for name, one in zip(INPUTS, given) if one is not None}
         u = inputs["u"]
         batch, dim, _ = u.shape
@@ -97,7 +103,7 @@ class Watch:
                 one = one[:, group : group + 1] if one.dim() == 4 else one[:, None]
             else:
                 one = one.index_select(0 if one.dim() < 3 else 1, index)
-            return one.detach().resolve_conj().to("cpu", non_blocking=True, copy=True)
+            return one.detach().clone()
 
         run = {name: part(name, one) for name, one in inputs.items()}
         for name, one in computed.items():
@@ -127,7 +133,10 @@ class Watch:
     def _judge(self, run: dict[str, Any], ready: Any) -> None:
         try:
             if ready is not None:
-                ready.synchronize()
+                # On a stream of its own: nobody else waits for it.
+                with torch.cuda.stream(torch.cuda.Stream(run["u"].device)):
+                    ready.wait()
+                    run = {name: _on_host(one) for name, one in run.items()}
             report = check(**run, name="watched", threads=_THREADS)
             self.judged += 1
             if not report.passed:

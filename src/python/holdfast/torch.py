@@ -14,6 +14,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -248,15 +249,16 @@ def prepare(
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
+    asked = []
     for one, dim, length, dstate in shapes:
         positions = length * (2 if weights.is_complex else 1)
         of_inputs, of_weights = (one, dim, length), (one, groups, dstate, positions)
         sequence, operand = (_Stand(shape, dtype, device) for shape in (of_inputs, of_weights))
         A, bias = _Stand((dim, dstate), weights, device), _Stand((dim,), torch.float32, device)
         given = (sequence, sequence, A, operand, operand, bias, sequence if gate else None, bias)
-        for backward in (False, True)[: 1 + gradients]:
-            kernels.kernel_of(given, True, method, "accurate" if backward else tier, device, backward)
-    return len(shapes) * (1 + gradients)
+        asked += [(given, True, method, tier, device, False), (given, True, method, "accurate", device, True)][: 1 + gradients]
+    with ThreadPoolExecutor() as threads:
+        return len(list(threads.map(lambda one: kernels.kernel_of(*one), asked)))
 
 
 @called
@@ -320,8 +322,9 @@ def watched(every: int = 1000, channels: int = 64, seed: int = 0) -> Iterator[Wa
 
     channels: how many channels of an item are judged, over all items of the batch: about so many rows
 
-    The numbers that are judged are copied on the call's own stream, and a thread judges them. While it does, no other one begins. Gradients
-    of B and C are sums over the channels of a group, and are judged where all of these are. Nothing is watched while a CUDA graph is recorded.
+    The numbers that are judged are copied on the call's own stream, and an eighth of this machine's threads judge them. While they do, no
+    other call is judged but the one after. Gradients of B and C are sums over the channels of a group, and are judged where all of these
+    are. Nothing is watched while a CUDA graph is recorded.
     """
     watch = Watch(every, channels, seed)
     kernels.WATCHES.append(watch)
