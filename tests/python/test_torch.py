@@ -4,8 +4,10 @@ like PyTorch's own. On CUDA tensors as well, where there is a GPU; .ci/gpu has t
 from __future__ import annotations
 
 import copy
+import re
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -250,9 +252,7 @@ def test_a_kernel_that_goes_wrong_while_it_trains_is_found(monkeypatch, device):
         assert [report.diagnosis[0].name for report in watch.findings] == names
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("method", METHODS)
-def test_a_model_of_transformers_trains(method, device):
+def model_of_transformers(device):
     transformers = pytest.importorskip("transformers", reason="unmeasured: no transformers")
     from transformers.models.mamba import modeling_mamba
 
@@ -260,7 +260,24 @@ def test_a_model_of_transformers_trains(method, device):
         pytest.skip("unmeasured: transformers is older than 5, whose scan is no function of its own")
     sizes = dict(hidden_size=8, state_size=4, num_hidden_layers=2, time_step_rank=2, conv_kernel=3)
     model = transformers.MambaForCausalLM(transformers.MambaConfig(vocab_size=20, **sizes)).to(device).train()
-    tokens = (torch.arange(48).reshape(2, 24) % 7).to(device)
+    return model, (torch.arange(48).reshape(2, 24) % 7).to(device), modeling_mamba
+
+
+def test_the_samples_of_the_guide_run():
+    page = Path(__file__).resolve().parents[2] / "src" / "guide" / "torch.md"
+    if not page.exists():
+        pytest.skip("unmeasured: the guide is not beside these tests")
+    model, tokens, _ = model_of_transformers("cpu")
+    space = {"model": model, "tokens": tokens}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+        exec(compile(block, str(page), "exec"), space)
+    assert model.backbone.layers[0].mixer.A_log.grad is not None and "2 of 2 scans" in str(space["watch"])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_of_transformers_trains(method, device):
+    model, tokens, modeling_mamba = model_of_transformers(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     losses = []
     with ours.replaced(method) as names, ours.watched(every=20) as watch:
