@@ -33,8 +33,8 @@ def seeded(monkeypatch):
     torch.set_num_threads(threads)
 
 
-def drawn(device="cpu", batch=2, dim=4, dstate=4, seqlen=20, groups=None, kind=torch.float32, weights=torch.float32, constant=""):
-    """Inputs that require grad. `constant`: which of B and C are; those that vary have groups or not."""
+def drawn(device="cpu", batch=2, dim=4, dstate=4, seqlen=20, groups=None, kind=torch.float32, weights=torch.float32, constant="", bare=False):
+    """Inputs that require grad. `constant`: which of B and C are; those that vary have groups or not. `bare`: none that may be left out."""
     variable = (batch, dstate, seqlen) if groups is None else (batch, groups, dstate, seqlen)
     if weights.is_complex:
         variable = (*variable[:-1], 2 * seqlen)
@@ -43,14 +43,15 @@ def drawn(device="cpu", batch=2, dim=4, dstate=4, seqlen=20, groups=None, kind=t
         "u": torch.randn(batch, seqlen, dim, dtype=kind).transpose(1, 2),
         # From an address that no kernel reads from.
         "delta": torch.rand(batch * dim * seqlen + 1, dtype=kind)[1:].reshape(batch, dim, seqlen) / 2,
-        "A": torch.complex(-torch.rand(dim, dstate), torch.randn(dim, dstate)) if weights.is_complex else -torch.rand(dim, dstate),
+        # In memory the conjugate, and below the negative.
+        "A": torch.complex(-torch.rand(dim, dstate), torch.randn(dim, dstate)).conj() if weights.is_complex else -torch.rand(dim, dstate),
         **{name: torch.randn(*variable, dtype=kind) for name in "BC" if name not in constant},
         **{name: torch.randn(dim, dstate, dtype=weights) for name in constant},
-        "D": torch.randn(dim),
+        "D": torch._neg_view(torch.randn(dim)),
         "z": torch.randn(batch, dim, seqlen, dtype=kind),
         "delta_bias": torch.rand(dim) / 4,
     }
-    return {name: x[name].to(device).requires_grad_() for name in kernels.INPUTS}
+    return {name: x[name].to(device).requires_grad_() for name in kernels.INPUTS[: 5 if bare else None]}
 
 
 def run(x, **words):
@@ -71,6 +72,7 @@ def is_right(x, computed, method, **words):
 KINDS = {
     "real": {},
     "groups of bf16": {"groups": 2, "kind": torch.bfloat16},
+    "bare, constant B": {"groups": 2, "constant": "B", "bare": True},
     "complex": {"weights": torch.complex64},
     "constant complex": {"weights": torch.complex64, "constant": "BC", "kind": torch.float16},
 }
@@ -82,8 +84,14 @@ KINDS = {
 def test_outputs_and_gradients_of_both_paths_are_right(method, kind, device):
     x = drawn(device, **KINDS[kind])
     for use_cuda_kernel, path in ((None, device), (False, "reference")):
-        is_right(x, run(x, discretization_method=method, use_cuda_kernel=use_cuda_kernel), method)
+        computed = is_right(x, run(x, discretization_method=method, use_cuda_kernel=use_cuda_kernel), method)
         assert ours.last_path() == path
+        # A loss that sees one of the two.
+        _, last_state = ours.selective_scan_fn(
+            **x, delta_softplus=True, return_last_state=True, discretization_method=method, use_cuda_kernel=use_cuda_kernel
+        )
+        grads = dict(zip("AB", torch.autograd.grad(last_state, [x["A"], x["B"]], computed["dlast_state"])))
+        is_right(x, {"dout": torch.zeros_like(computed["out"]), "dlast_state": computed["dlast_state"], "grads": grads}, method)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -108,7 +108,8 @@ _STILL = 2.0**-40
 def _from_state(given: Sequence[Any], delta_softplus: bool, initial_state: Any, method: str) -> tuple[list[Any], int]:
     """The run with positions before its first, after which the state is the initial one: the kernels start from zero. Each brings one
     number of the state, by a B that has this number alone. Returns how many there are."""
-    u, delta, A, B, C, D, z, delta_bias = (x if x is None or x.is_complex() else x.float() for x in given)
+    wide: list[Any] = [x if x is None or x.is_complex() else x.float() for x in given]
+    u, delta, A, B, C, D, z, delta_bias = wide
     batch, dim, _ = u.shape
     dstate, width = A.shape[1], 2 if A.is_complex() else 1
     if initial_state.shape != (batch, *A.shape):
