@@ -41,8 +41,7 @@ def drawn(device="cpu", batch=2, dim=4, dstate=4, seqlen=20, groups=None, kind=t
     x = {
         # As what a linear layer has returned.
         "u": torch.randn(batch, seqlen, dim, dtype=kind).transpose(1, 2),
-        # From an address that no kernel reads from.
-        "delta": torch.rand(batch * dim * seqlen + 1, dtype=kind)[1:].reshape(batch, dim, seqlen) / 2,
+        "delta": torch.rand(batch, dim, seqlen, dtype=kind) / 2,
         # In memory the conjugate, and below the negative.
         "A": torch.complex(-torch.rand(dim, dstate), torch.randn(dim, dstate)).conj() if weights.is_complex else -torch.rand(dim, dstate),
         **{name: torch.randn(*variable, dtype=kind) for name in "BC" if name not in constant},
@@ -51,7 +50,12 @@ def drawn(device="cpu", batch=2, dim=4, dstate=4, seqlen=20, groups=None, kind=t
         "z": torch.randn(batch, dim, seqlen, dtype=kind),
         "delta_bias": torch.rand(dim) / 4,
     }
-    return {name: x[name].to(device).requires_grad_() for name in kernels.INPUTS[: 5 if bare else None]}
+    # φ-functions have no quotient there.
+    x["A"][0, 0] = 0
+    x = {name: x[name].to(device) for name in kernels.INPUTS[: 5 if bare else None]}
+    # From an address that no kernel reads from.
+    x["delta"] = torch.cat([x["delta"].flatten()[:1], x["delta"].flatten()])[1:].reshape(batch, dim, seqlen)
+    return {name: one.requires_grad_() for name, one in x.items()}
 
 
 def run(x, **words):
@@ -86,6 +90,7 @@ def test_outputs_and_gradients_of_both_paths_are_right(method, kind, device):
     for use_cuda_kernel, path in ((None, device), (False, "reference")):
         computed = is_right(x, run(x, discretization_method=method, use_cuda_kernel=use_cuda_kernel), method)
         assert ours.last_path() == path
+        assert all(at % 16 == 0 for at in kernels._addresses(x.values(), []))
         # A loss that sees one of the two.
         _, last_state = ours.selective_scan_fn(
             **x, delta_softplus=True, return_last_state=True, discretization_method=method, use_cuda_kernel=use_cuda_kernel
@@ -342,6 +347,8 @@ def test_it_runs_on_the_stream_and_in_the_memory_of_pytorch():
     for _ in range(100):
         ours.selective_scan_fn(**plain, delta_softplus=True)
     torch.cuda.synchronize()
+    with pytest.raises(ValueError, match="tensor `D` is on cpu, expected cuda:0"):
+        ours.selective_scan_fn(**{**plain, "D": plain["D"].cpu()})
     assert torch.cuda.memory_reserved() == before and free - torch.cuda.mem_get_info()[0] <= before
 
 
