@@ -7,6 +7,7 @@
 //! | know what the kernels should compute | [`methods`], and [`spec`](crate::spec) |
 //! | judge something of yours | [`own_kernels`], [`recordings`], [`mamba2`], [`python`], [`backward`], [`headers`], [`revisions`], [`rust_tests`] |
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
+//! | train with these kernels | [`torch`] |
 //! | try every f32 | [`functions`] |
 //! | run more than one machine can | [`many_machines`] |
 //! | know how fast the kernels are | [`benchmarks`] |
@@ -33,6 +34,7 @@ pages! {
     recordings
     mamba2
     python
+    torch
     backward
     headers
     rust_tests

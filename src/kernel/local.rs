@@ -32,7 +32,17 @@ impl LocalDevice {
         // Both libraries before a context: what is missing is said at once.
         gpu::driver_present()?;
         nvrtc::version()?;
-        let device = gpu::open()?;
+        LocalDevice::with_images(gpu::open()?)
+    }
+
+    /// The GPU of this number, for launches in any thread beside those of somebody else in this process ([`Device::enqueue_on`]).
+    pub fn open_beside(ordinal: i32) -> Result<Self, CudaError> {
+        gpu::driver_present()?;
+        nvrtc::version()?;
+        LocalDevice::with_images(gpu::open_beside(ordinal)?)
+    }
+
+    fn with_images(device: Box<dyn Device>) -> Result<Self, CudaError> {
         let info = device.info();
         let own = Arch::of_device(info.major, info.minor);
         let arch = Arch::selected(std::env::var(arch::VARIABLE).ok().as_deref(), own)?;

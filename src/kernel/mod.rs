@@ -19,6 +19,7 @@
 //! # Ok::<(), holdfast::kernel::KernelError>(())
 //! ```
 
+pub mod borrowed;
 pub mod cpu;
 pub mod cuda;
 pub mod foreign;

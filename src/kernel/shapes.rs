@@ -3,7 +3,7 @@
 use super::KernelError;
 use crate::kernel::Result;
 use crate::problem::conventions::INITIAL_STATE;
-use crate::problem::{CoefficientProblem, Conventions, InputType, OutputGradients, Problem, Shape};
+use crate::problem::{CoefficientProblem, Conventions, InputType, OutputGradients, Problem, Shape, Weights};
 
 const HINT: &str = "see the table of shapes in the problem module's documentation";
 
@@ -51,7 +51,25 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
         let hint = "scan each sequence by itself";
         return Err(unsupported("packed sequences", "some", "none", hint));
     }
-    let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
+    check_sizes(problem.shape, problem.weights)?;
+    let axes = problem.conventions.axes;
+    if problem.conventions != (Conventions { axes, ..Conventions::default() }) {
+        let stated = problem.conventions.stated();
+        let types = problem.conventions.types.stated().map(|(name, stored)| format!("{name} in {stored}"));
+        let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
+        let stated: Vec<String> = stated.collect();
+        let hint = "recordings alone have others";
+        return Err(unsupported("convention", stated.join(", "), "spec.md §3's own", hint));
+    }
+    for (what, values, expected) in problem.inputs() {
+        values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;
+    }
+    Ok(())
+}
+
+/// Sizes that the kernels take.
+pub fn check_sizes(shape: Shape, weights: Weights) -> Result<()> {
+    let Shape { batch, dim, dstate, seqlen, groups } = shape;
     for (what, size) in
         [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen), ("groups", groups)]
     {
@@ -74,7 +92,7 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
         let expected = format!("a divisor of dim = {dim}");
         return Err(unsupported("groups", groups, expected, "channel d reads group d / (dim / groups)"));
     }
-    let width = problem.weights.width();
+    let width = weights.width();
     product("u", &[batch, dim, seqlen])?;
     product("A", &[dim, dstate, width])?;
     product("variable B or C", &[batch, groups, dstate, seqlen, width])?;
@@ -82,18 +100,6 @@ pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
     // Blocks are numbered by a 32-bit index, of which there is at most one for each channel.
     if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
-    }
-    let axes = problem.conventions.axes;
-    if problem.conventions != (Conventions { axes, ..Conventions::default() }) {
-        let stated = problem.conventions.stated();
-        let types = problem.conventions.types.stated().map(|(name, stored)| format!("{name} in {stored}"));
-        let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
-        let stated: Vec<String> = stated.collect();
-        let hint = "recordings alone have others";
-        return Err(unsupported("convention", stated.join(", "), "spec.md §3's own", hint));
-    }
-    for (what, values, expected) in problem.inputs() {
-        values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;
     }
     Ok(())
 }

@@ -178,7 +178,7 @@ impl CpuBackend {
 }
 
 /// A binary that was carried here may use an instruction that this processor lacks.
-fn check_processor() -> Result<()> {
+pub(super) fn check_processor() -> Result<()> {
     #[cfg(holdfast_fma)]
     if !std::is_x86_feature_detected!("fma") {
         let (found, expected) = ("no fused multiply-add", "one like that on which this binary was built");

@@ -20,9 +20,10 @@ const OLDEST: c_int = 12000;
 /// Dynamic shared memory that a kernel may have without asking.
 const FREE_SHARED: u32 = 48 * 1024;
 
-/// The first visible GPU, with a context of this process.
+/// A visible GPU, with its primary context of this process.
 struct Gpu {
     info: DeviceInfo,
+    context: sys::CUcontext,
     /// Loaded kernels by image key.
     functions: HashMap<String, sys::CUfunction>,
     allocations: Vec<u64>,
@@ -48,11 +49,24 @@ pub fn driver_present() -> Result<(), CudaError> {
 
 /// Opens the first visible device.
 pub fn open() -> Result<Box<dyn Device>, CudaError> {
-    Ok(Box::new(Gpu::open()?))
+    Ok(Box::new(Gpu::open(0)?))
+}
+
+/// Opens the device of this number for launches beside those of somebody else, in whose context they are: which one is current in this
+/// thread does not change.
+pub fn open_beside(ordinal: i32) -> Result<Box<dyn Device>, CudaError> {
+    driver_present()?;
+    let mut before = null_mut();
+    // SAFETY: the library is present, the pointer valid. Before anybody has initialized the driver nothing is current.
+    let _ = unsafe { sys::cuCtxGetCurrent(&mut before) };
+    let gpu = Gpu::open(ordinal)?;
+    // SAFETY: what was current before, or null for none.
+    check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(before) })?;
+    Ok(Box::new(gpu))
 }
 
 impl Gpu {
-    fn open() -> Result<Self, CudaError> {
+    fn open(ordinal: c_int) -> Result<Self, CudaError> {
         driver_present()?;
         let mut cuda = 0;
         // SAFETY: the library is present; the pointer is valid; allowed before cuInit.
@@ -70,11 +84,11 @@ impl Gpu {
         let (mut devices, mut device) = (0, 0);
         // SAFETY: initialized; the pointers are valid.
         check("cuDeviceGetCount", unsafe { sys::cuDeviceGetCount(&mut devices) })?;
-        if devices == 0 {
+        if !(0..devices).contains(&ordinal) {
             return Err(CudaError::NoDevice);
         }
-        // SAFETY: there is a device 0.
-        check("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, 0) })?;
+        // SAFETY: there is such a device.
+        check("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, ordinal) })?;
         let mut context = null_mut();
         // SAFETY: the device exists; the primary context lives until the process ends.
         check("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) })?;
@@ -112,7 +126,7 @@ impl Gpu {
         let threads_of_multiprocessor =
             count(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
         let (functions, allocations) = (HashMap::new(), Vec::new());
-        Ok(Gpu { info, functions, allocations, watch: None, threads_of_multiprocessor })
+        Ok(Gpu { info, context, functions, allocations, watch: None, threads_of_multiprocessor })
     }
 
     fn function(&mut self, image: &Image) -> Result<sys::CUfunction> {
@@ -145,7 +159,50 @@ impl Gpu {
         })
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<()> {
+    /// Works with the device's context current in this thread, whichever one is before and after.
+    fn inside<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        // SAFETY: the context is retained.
+        on_device("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.context) })?;
+        let worked = work(self);
+        // SAFETY: the one that was pushed; the pointer is valid.
+        let popped = unsafe { sys::cuCtxPopCurrent_v2(&mut null_mut()) };
+        worked.and_then(|value| on_device("cuCtxPopCurrent", popped).map(|()| value))
+    }
+
+    /// What a launch takes, its kernel loaded.
+    fn taken_by(&mut self, launch: &Launch) -> Result<Footprint> {
+        let Some(image) = launch.image else { return Ok(Footprint::default()) };
+        let function = self.function(image)?;
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: a loaded function, a valid pointer.
+            on_device("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, function) })
+                .map(|()| u32::try_from(value).unwrap_or(0))
+        };
+        self.allow_shared(function, launch, image)?;
+        let mut blocks = 0;
+        // SAFETY: a loaded function, a valid pointer.
+        on_device("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                launch.threads as c_int,
+                launch.shared as usize,
+            )
+        })?;
+        Ok(Footprint {
+            blocks: launch.blocks,
+            threads: launch.threads,
+            registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            shared_bytes: launch.shared + image.resources.shared,
+            occupancy: f64::from(blocks) * f64::from(launch.threads)
+                / f64::from(self.threads_of_multiprocessor.max(1)),
+        })
+    }
+
+    /// Null is the default stream.
+    fn launch(&mut self, launch: &Launch, stream: sys::CUstream) -> Result<()> {
         let no_image = || DeviceError::Fault("no compiled image came with the kernel".to_owned());
         let image = launch.image.ok_or_else(no_image)?;
         let function = self.function(image)?;
@@ -172,7 +229,7 @@ impl Gpu {
                 1,
                 1,
                 launch.shared as c_uint,
-                null_mut(),
+                stream,
                 arguments.as_mut_ptr(),
                 null_mut(),
             )
@@ -237,12 +294,16 @@ impl Device for Gpu {
     }
 
     fn run(&mut self, launch: &Launch) -> Result<()> {
-        self.launch(launch)?;
+        self.launch(launch, null_mut())?;
         self.wait()
     }
 
     fn enqueue(&mut self, launch: &Launch) -> Result<()> {
-        self.launch(launch)
+        self.launch(launch, null_mut())
+    }
+
+    fn enqueue_on(&mut self, launch: &Launch, stream: u64) -> Result<()> {
+        self.inside(|gpu| gpu.launch(launch, stream as usize as sys::CUstream))
     }
 
     /// A kernel's faults show here, not at its launch.
@@ -270,34 +331,7 @@ impl Device for Gpu {
     }
 
     fn footprint(&mut self, launch: &Launch) -> Result<Footprint> {
-        let Some(image) = launch.image else { return Ok(Footprint::default()) };
-        let function = self.function(image)?;
-        let attribute = |which| {
-            let mut value = 0;
-            // SAFETY: a loaded function, a valid pointer.
-            on_device("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, function) })
-                .map(|()| u32::try_from(value).unwrap_or(0))
-        };
-        self.allow_shared(function, launch, image)?;
-        let mut blocks = 0;
-        // SAFETY: a loaded function, a valid pointer.
-        on_device("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                function,
-                launch.threads as c_int,
-                launch.shared as usize,
-            )
-        })?;
-        Ok(Footprint {
-            blocks: launch.blocks,
-            threads: launch.threads,
-            registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-            local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            shared_bytes: launch.shared + image.resources.shared,
-            occupancy: f64::from(blocks) * f64::from(launch.threads)
-                / f64::from(self.threads_of_multiprocessor.max(1)),
-        })
+        self.inside(|gpu| gpu.taken_by(launch))
     }
 }
 

@@ -149,14 +149,9 @@ impl CudaBackend {
     /// How this device scans a problem forward.
     pub fn spread(&self, method: Method, problem: &Problem) -> Spread {
         let which = Instantiation::for_problem(method, problem).in_tier(self.tier);
-        // A multiprocessor of these has shared memory for the blocks that few lanes count on. A CPU in a GPU's place does not gain.
-        let has_room = matches!((self.info.major, self.info.minor), (8, 0) | (9 | 10, _));
         let Shape { dstate, seqlen, .. } = problem.shape;
         match self.spread {
-            None if self.info.needs_images && has_room => {
-                which.fastest_for(problem.shape, self.info.multiprocessors)
-            }
-            None => Spread::unsplit(which, seqlen),
+            None => self.info.fastest(which, problem.shape),
             Some((Lanes::Few, chunks)) => Spread::in_chunks(which.with_few_lanes(dstate), seqlen, chunks),
             Some((Lanes::Eight, chunks)) => Spread::in_chunks(which, seqlen, chunks),
         }

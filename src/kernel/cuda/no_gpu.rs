@@ -12,3 +12,8 @@ pub fn driver_present() -> Result<(), CudaError> {
 pub fn open() -> Result<Box<dyn Device>, CudaError> {
     Err(CudaError::NotBuilt)
 }
+
+/// Opens nothing.
+pub fn open_beside(_ordinal: i32) -> Result<Box<dyn Device>, CudaError> {
+    Err(CudaError::NotBuilt)
+}

@@ -7,7 +7,8 @@ use crate::kernel::cpu::params::{
     RawBackward, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawMeasure, RawScan,
 };
 use crate::kernel::cuda::cache::Image;
-use crate::kernel::registry::Kernel;
+use crate::kernel::registry::{Instantiation, Kernel, Spread};
+use crate::problem::Shape;
 
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,18 @@ pub struct DeviceInfo {
     pub cache_bytes: u64,
     /// The highest clock of its multiprocessors, in kHz; 0 where it is not known.
     pub clock_khz: u32,
+}
+
+impl DeviceInfo {
+    /// How it scans such a shape forward.
+    pub fn fastest(&self, which: Instantiation, shape: Shape) -> Spread {
+        // A multiprocessor of these has shared memory for the blocks that few lanes count on. A CPU in a GPU's place does not gain.
+        let has_room = matches!((self.major, self.minor), (8, 0) | (9 | 10, _));
+        match self.needs_images && has_room {
+            true => which.fastest_for(shape, self.multiprocessors),
+            false => Spread::unsplit(which, shape.seqlen),
+        }
+    }
 }
 
 impl std::fmt::Display for DeviceInfo {
@@ -131,6 +144,11 @@ pub trait Device: Send {
 
     /// Launches, without waiting where the device need not be waited for.
     fn enqueue(&mut self, launch: &Launch) -> Result<()> {
+        self.run(launch)
+    }
+
+    /// Launches on a stream of the caller's, in any thread, and waits no more than [`Device::enqueue`] does.
+    fn enqueue_on(&mut self, launch: &Launch, _stream: u64) -> Result<()> {
         self.run(launch)
     }
 

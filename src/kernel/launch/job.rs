@@ -177,6 +177,22 @@ pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5], arithmetic
     }
 }
 
+/// As a job has them.
+fn sizes_of(Shape { batch, dim, dstate, seqlen, groups }: Shape) -> [usize; 5] {
+    [batch, dim, dstate, seqlen, groups]
+}
+
+/// Numbers that a scan keeps beside its outputs: poly's reversed scan, and behind it the steps of chunks.
+fn scan_workspace(kernel: Kernel, chunks: usize, shape: Shape) -> usize {
+    // What a fault may run in another method's place needs what that one needs.
+    let is_needed = kernel.is_bidirectional() || CpuBackend::planted_fault().is_some();
+    let reversed = if is_needed { shape.sequence_len() } else { 0 };
+    let Shape { batch, dim, dstate, .. } = shape;
+    // Of the product of Ā, and of the state.
+    let steps = 2 * directions(kernel) * chunks * batch * dim * dstate * kernel.computes().1.width();
+    if chunks > 1 { reversed + steps } else { reversed }
+}
+
 pub(super) fn directions(kernel: Kernel) -> usize {
     if kernel.is_bidirectional() { 2 } else { 1 }
 }
@@ -225,14 +241,11 @@ impl Job {
             let element = if storage == Element::F64 { storage } else { element.into() };
             Output { name: name.to_string(), element, len: shape.iter().product::<usize>() * width }
         };
-        // What a fault may run in another method's place needs what that one needs.
-        let needs_workspace = kernel.is_bidirectional() || CpuBackend::planted_fault().is_some();
-        let workspace = if needs_workspace { problem.shape.sequence_len() } else { 0 };
+        let workspace = scan_workspace(kernel, 1, problem.shape);
         let arithmetic = if storage == Element::F64 { storage } else { Element::F32 };
         Job {
             delta_softplus: problem.delta_softplus,
             inputs: scan_inputs(problem, storage),
-            // Poly's reversed scan.
             workspace: Output::workspace(arithmetic, workspace),
             ..Job::of(kernel, [batch, dim, dstate, seqlen, groups], TensorName::SCANNED.map(output).to_vec())
         }
@@ -242,13 +255,24 @@ impl Job {
     pub fn spread_scan(spread: Spread, problem: &Problem, storage: Element) -> Self {
         let mut job = Job::scan(spread.kernel(), problem, storage);
         job.chunk_len = spread.chunk_len;
-        if spread.chunks > 1 {
-            let Shape { batch, dim, dstate, .. } = problem.shape;
-            let states = batch * dim * dstate * problem.weights.width();
-            // Of the product of Ā, and of the state.
-            job.workspace.len += 2 * directions(job.kernel) * spread.chunks * states;
-        }
+        job.workspace.len = scan_workspace(job.kernel, spread.chunks, problem.shape);
         job
+    }
+
+    /// The same of sizes that have been checked, whose tensors are the caller's.
+    pub fn borrowed_scan(spread: Spread, shape: Shape, delta_softplus: bool) -> Self {
+        let kernel = spread.kernel();
+        let workspace = Output::workspace(Element::F32, scan_workspace(kernel, spread.chunks, shape));
+        let sizes = sizes_of(shape);
+        Job { chunk_len: spread.chunk_len, delta_softplus, workspace, ..Job::of(kernel, sizes, Vec::new()) }
+    }
+
+    /// Gradients likewise.
+    pub fn borrowed_backward(which: Instantiation, shape: Shape, delta_softplus: bool) -> Self {
+        let sizes = sizes_of(shape);
+        let bytes = workspace_of(&backward_shape(which, sizes, Element::F32)).bytes as usize;
+        let workspace = Output::workspace(Element::F32, bytes.div_ceil(Element::F32.size()));
+        Job { delta_softplus, workspace, ..Job::of(Kernel::Backward(which), sizes, Vec::new()) }
     }
 
     /// The gradients of a scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or

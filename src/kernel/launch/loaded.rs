@@ -20,17 +20,7 @@ const MEASURE_THREADS: usize = 256;
 impl Job {
     /// Copies the inputs to the device, ready to launch. What lies there stays until [`Device::free_all`].
     pub fn load(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Loaded<'_>> {
-        let (names, outputs): (&[&str], usize) = match self.kernel {
-            Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
-            Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
-            Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
-            Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, StepName::ALL.len()),
-            Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
-            // The judge's rows stay on the device from one launch to the next; sums come after a scan.
-            Kernel::Judge(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) | Kernel::Sums(_) => {
-                return Err(DeviceError::Fault("the kernel takes no job of its own".to_owned()));
-            }
-        };
+        let (names, outputs) = self.tables()?;
         if self.inputs.len() != names.len() || self.outputs.len() != outputs {
             return Err(DeviceError::Fault("the job's tensors do not fit its kernel".to_owned()));
         }
@@ -48,7 +38,22 @@ impl Job {
             workspace.make_stale(device, self.before_chunk_steps())?;
         }
         let buffers = Buffers { inputs, outputs, workspace };
-        Ok(Loaded { job: self, launches: self.launches(&buffers), buffers })
+        Ok(Loaded { job: self, launches: self.launches(&buffers.addresses()), buffers })
+    }
+
+    /// The names of the kernel's inputs, and how many outputs it has.
+    pub fn tables(&self) -> Result<(&'static [&'static str], usize)> {
+        Ok(match self.kernel {
+            Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
+            Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
+            Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
+            Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, StepName::ALL.len()),
+            Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
+            // The judge's rows stay on the device from one launch to the next; sums come after a scan.
+            Kernel::Judge(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) | Kernel::Sums(_) => {
+                return Err(DeviceError::Fault("the kernel takes no job of its own".to_owned()));
+            }
+        })
     }
 
     /// Loads, runs and collects: the outputs' bytes. No memory of the device stays in use.
@@ -71,9 +76,9 @@ impl Job {
 
     /// The kernel's argument and its launch, by the tables of kernels/launch.cuh and kernels/launch_backward.cuh, and the launch
     /// after it.
-    fn launches(&self, buffers: &Buffers) -> Vec<Launch<'_>> {
-        let input = |i: usize| buffers.inputs[i].as_ref().map_or(0, Buffer::address) as usize as *const _;
-        let output = |i: usize| buffers.outputs[i].address() as usize as *mut _;
+    pub fn launches(&self, at: &Addresses) -> Vec<Launch<'_>> {
+        let input = |i: usize| at.inputs[i] as usize as *const _;
+        let output = |i: usize| at.outputs[i] as usize as *mut _;
         let [first, second, dstate, seqlen, groups] = self.sizes.map(|size| size as i64);
         let (kernel, image) = (self.kernel, self.image.as_ref());
         // No grid is empty; an element-wise kernel itself stops at n.
@@ -115,10 +120,7 @@ impl Job {
             }))],
             Kernel::Measure(operation) => {
                 let [n, repeat] = [self.sizes[0], self.sizes[1]];
-                let from = match &buffers.inputs[0] {
-                    Some(values) => values.address(),
-                    None => buffers.workspace.address(),
-                };
+                let from = if at.inputs[0] == 0 { at.workspace } else { at.inputs[0] };
                 let params = RawMeasure {
                     from: from as usize as *const _,
                     to: output(0),
@@ -137,10 +139,10 @@ impl Job {
             }
             Kernel::Backward(which) => {
                 let shape = backward_shape(which, self.sizes, self.workspace.element);
-                let at = workspace_of(&shape);
-                let part = |offset: i64| (buffers.workspace.address() as usize + offset as usize) as *mut _;
+                let parts = workspace_of(&shape);
+                let part = |offset: i64| (at.workspace as usize + offset as usize) as *mut _;
                 // What the problem lacks has no gradient.
-                let optional = |i: usize| if self.inputs[i].is_some() { output(i) } else { null_mut() };
+                let optional = |i: usize| if at.inputs[i] == 0 { null_mut() } else { output(i) };
                 let params = Params::Backward(RawBackward {
                     u: input(0),
                     delta: input(1),
@@ -160,12 +162,12 @@ impl Job {
                     grad_d: optional(5),
                     grad_z: optional(6),
                     grad_delta_bias: optional(7),
-                    states: part(at.states),
-                    a_sums: part(at.a_sums),
-                    b_sums: part(at.b_sums),
-                    c_sums: part(at.c_sums),
-                    d_sums: part(at.d_sums),
-                    delta_bias_sums: part(at.delta_bias_sums),
+                    states: part(parts.states),
+                    a_sums: part(parts.a_sums),
+                    b_sums: part(parts.b_sums),
+                    c_sums: part(parts.c_sums),
+                    d_sums: part(parts.d_sums),
+                    delta_bias_sums: part(parts.delta_bias_sums),
                     batch: first,
                     dim: second,
                     dstate,
@@ -208,8 +210,8 @@ impl Job {
                     delta_bias: input(7),
                     out: output(0),
                     last_state: output(1),
-                    workspace: buffers.workspace.address() as usize as *mut _,
-                    chunk_steps: (buffers.workspace.address() as usize + steps) as *mut _,
+                    workspace: at.workspace as usize as *mut _,
+                    chunk_steps: (at.workspace as usize + steps) as *mut _,
                     batch: first,
                     dim: second,
                     dstate,
@@ -248,6 +250,25 @@ struct Buffers<'a> {
     inputs: Vec<Option<Buffer<'a>>>,
     outputs: Vec<Buffer<'a>>,
     workspace: Buffer<'a>,
+}
+
+impl Buffers<'_> {
+    fn addresses(&self) -> Addresses {
+        let input = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::address);
+        Addresses {
+            inputs: self.inputs.iter().map(input).collect(),
+            outputs: self.outputs.iter().map(Buffer::address).collect(),
+            workspace: self.workspace.address(),
+        }
+    }
+}
+
+/// Where a job's tensors lie on its device, each table in the order of the kernel's, and 0 for what there is not.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    pub inputs: Vec<u64>,
+    pub outputs: Vec<u64>,
+    pub workspace: u64,
 }
 
 impl Loaded<'_> {

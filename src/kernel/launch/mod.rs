@@ -15,4 +15,5 @@ pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params, Result};
 pub use element::Element;
 pub use job::{Job, Returned};
+pub use loaded::Addresses;
 pub use timing::{Clock, Opponent, Repeats, Series, Timing};

@@ -244,6 +244,7 @@ def check(
     seed: int = 1,
     backend: str = "cpu",
     diagnosis: float | str = 10,
+    threads: int | None = None,
 ) -> Report:
     """Judges what a selective scan returned against certified truth, every element by a bound of its own.
 
@@ -286,6 +287,7 @@ def check(
     backend: "cpu", "cuda" or "auto"
     diagnosis: seconds that it is looked for why an output fails, which can take far longer than the verdicts; "thorough" for as
         long as it takes, "off" for the verdicts alone
+    threads: how many of this machine's threads judge, where something else is to go on beside; None for all
 
     Raises ValueError for shapes, types, values and names that are no run's, with what was expected, what was found and a hint;
     RuntimeError where a GPU was asked for and cannot be had.
@@ -294,6 +296,7 @@ def check(
     seed = known_seed(seed)
     known_kind("name", name, isinstance(name, str), "a text", "it identifies the run in a report")
     channels = None if channels is None else known_number("channels", channels, "leave it out for all of them")
+    threads = None if threads is None else known_number("threads", threads, "leave it out for all of them")
     backend = meant("backend", backend, _BACKENDS, "cpu needs no GPU")
     return judge(
         inputs_of(given),
@@ -306,6 +309,7 @@ def check(
         seed=seed,
         backend=backend,
         diagnosis=diagnosis,
+        threads=threads,
     )
 
 
@@ -341,6 +345,7 @@ def judge(
     backend: str = "cpu",
     diagnosis: float | str = 10,
     causes: Sequence[str] = (),
+    threads: int | None = None,
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
     made = tensors(layout, inputs, outputs)
@@ -357,6 +362,7 @@ def judge(
                 backend=backend,
                 diagnosis=diagnosis_of(diagnosis),
                 causes=list(causes),
+                threads=threads,
             )
         )
     except ValueError as error:

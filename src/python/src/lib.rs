@@ -2,6 +2,7 @@
 //! are in Python, beside this crate; what computes and what judges is the library's.
 
 mod bench;
+mod borrowed;
 mod findings;
 mod memory;
 mod problems;
@@ -52,6 +53,7 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<findings::Findings>()?;
     module.add_class::<problems::Problem>()?;
     module.add_class::<bench::Race>()?;
+    module.add_class::<borrowed::Kernel>()?;
     module.add_function(wrap_pyfunction!(program, module)?)?;
     module.add_function(wrap_pyfunction!(worker_is, module)?)?;
     module.add_function(wrap_pyfunction!(worker, module)?)?;
@@ -63,6 +65,7 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recorded::elsewhere, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::scan, module)?)?;
     module.add_function(wrap_pyfunction!(bench::shapes, module)?)?;
+    module.add_function(wrap_pyfunction!(borrowed::missing, module)?)?;
     module.add_function(wrap_pyfunction!(problems::problems, module)?)?;
     module.add_function(wrap_pyfunction!(problems::regimes, module)?)?;
     module.add_function(wrap_pyfunction!(problems::losses, module)?)?;

@@ -19,6 +19,7 @@ use holdfast::tensor_file::TensorFile;
 use numpy::{PyArray1, PyUntypedArray};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
 
 use crate::findings::Findings;
 use crate::memory::{MemoryFile, View};
@@ -44,7 +45,7 @@ fn opened(file: MemoryFile) -> Result<Recording<MemoryFile>, RecordError> {
 /// Judges the arrays as `holdfast check` judges a file of them. `name` identifies the run, and
 /// `rerun` says how it is repeated.
 #[pyfunction]
-#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend, diagnosis, causes))]
+#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend, diagnosis, causes, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "all that a call from Python has to say")]
 pub fn judge(
     py: Python<'_>,
@@ -57,6 +58,7 @@ pub fn judge(
     backend: &str,
     diagnosis: &str,
     causes: Vec<String>,
+    threads: Option<usize>,
 ) -> PyResult<Findings> {
     let views = views(tensors)?;
     let backend: JudgeOn = backend.parse().map_err(value_error)?;
@@ -65,7 +67,9 @@ pub fn judge(
     let options = Options { channels, seed, diagnosis, causes, ..Options::EVERYTHING };
     let command = rerun.clone();
     let begun = Instant::now();
-    let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
+    let few = threads.map(|threads| ThreadPoolBuilder::new().num_threads(threads).build()).transpose();
+    let few = few.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let check = move |stop| -> Result<_, Reason> {
         let mut device = match backend {
             JudgeOn::Cpu => None,
             JudgeOn::Auto => DeviceJudge::open().ok(),
@@ -80,6 +84,10 @@ pub fn judge(
         let mut checked = check::check_recorded(device.as_mut(), names, &recorded, &options, &|| {})?;
         checked.cases.iter_mut().for_each(|case| case.rerun.clone_from(&rerun));
         Ok(checked)
+    };
+    let checked = waiting::work(py, move |stop| match few {
+        None => check(stop),
+        Some(few) => few.install(|| check(stop)),
     })?;
     match checked {
         Ok(checked) => Ok(Findings::of(check::results(vec![checked], seed, command), begun)),
