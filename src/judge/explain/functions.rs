@@ -79,9 +79,14 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U)
         }
         NaiveSoftplus => {
-            let value = if x.re.exp() >= INFINITE { f64::INFINITY } else { x.re.exp().ln_1p() };
-            let (value, error) = real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U);
-            (value, error + 2.0 * U)
+            let above = x.re.exp();
+            if above >= INFINITE {
+                return (Complex64::new(f64::INFINITY, 0.0), 0.0);
+            }
+            // What 1 + eˣ loses of a small eˣ shows in all that comes after.
+            let (sum, lost) = rounded((1.0 + above).into(), above * (2.0 * error + 4.0 * U), InputType::F32);
+            let value = sum.re.ln();
+            (value.into(), lost / sum.re + (2.0 * allowance::SOFTPLUS + U) * value.abs())
         }
         Silu => real(x.re * sigmoid(x.re), 1.1, 2.0 * allowance::GATE),
         QuickGelu => real(x.re * sigmoid(1.702 * x.re), 1.1, 2.0 * allowance::GATE + 2.0 * x.re.abs() * U),
