@@ -42,6 +42,8 @@ pub enum Patch {
     /// Real part at least, or at most, a number.
     AtLeast(Real),
     AtMost(Real),
+    /// Real part within this much of 0.
+    Clipped(Real),
     /// Imaginary part times a number.
     Turned(Real),
     /// The term of a sum that stands in this place among its operands is added to what the sum is an operand of, not to the sum.
@@ -51,8 +53,12 @@ pub enum Patch {
     },
     /// A scan whose state is rounded as it is carried on.
     Stored(InputType),
+    /// A fold that is computed in another way, kept in a narrow type or made of other channels.
+    Kept(Id),
     /// A last state that goes on through so many padded positions, with delta and u of 0.
     Padded(u32),
+    /// A scan in which what is carried has a factor as it arrives at some positions.
+    Carried(Real),
     /// A scan that runs the other way.
     Reversed,
     /// A scan whose positions have the state before, or after, the other one.
@@ -86,7 +92,7 @@ impl Edit {
         }
         let chosen = |graph: &mut Graph, target: Id| {
             let patched = self.patched(graph, target);
-            let is_scan = matches!(self.patch, Patch::Stored(_));
+            let is_scan = matches!(self.patch, Patch::Stored(_) | Patch::Carried(_));
             match self.at {
                 Some(at) if !is_scan => graph.add(Op::Choose { at, yes: patched, no: target }),
                 _ => patched,
@@ -123,7 +129,7 @@ impl Edit {
         };
         match self.patch {
             Patch::Number(number) => graph.add(Op::Number(number)),
-            Patch::Other(other) => other,
+            Patch::Other(other) | Patch::Kept(other) => other,
             Patch::Instead(function) => match (function, graph.op(target).operands()[..].first().copied()) {
                 (Some(function), Some(of)) => graph.apply(function, of),
                 (None, Some(of)) => of,
@@ -154,6 +160,9 @@ impl Edit {
                 let low = Real::new(f64::NEG_INFINITY);
                 graph.add(Op::Limit { of: target, low, high })
             }
+            Patch::Clipped(size) => {
+                graph.add(Op::Limit { of: target, low: Real::new(-size.value()), high: size })
+            }
             Patch::Turned(by) => graph.add(Op::Turned(target, by)),
             Patch::Outside { .. } => target,
             Patch::Padded(count) => padded(graph, target, count).unwrap_or(target),
@@ -163,6 +172,12 @@ impl Edit {
                     graph.add(Op::Scan(Scan { stored: Some((to, at)), ..scan }))
                 }
                 None => target,
+            },
+            Patch::Carried(factor) => match (of_scan(graph), self.at) {
+                (Some(scan), Some(at)) => {
+                    graph.add(Op::Scan(Scan { carried: Some((factor, at.set)), ..scan }))
+                }
+                _ => target,
             },
             Patch::Reversed => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { reversed: !scan.reversed, ..scan })),
@@ -193,6 +208,11 @@ impl Edit {
         is_far && !is_input(self.target(graph))
     }
 
+    /// Whether something is kept in a narrow type.
+    pub fn rounds(&self) -> bool {
+        matches!(self.patch, Patch::Rounded(_) | Patch::Stored(_) | Patch::Kept(_))
+    }
+
     /// Whether its number was found in the data.
     pub fn has_number(&self) -> bool {
         match self.patch {
@@ -212,7 +232,9 @@ impl Edit {
             Site::Both(b, c) => b.max(c),
         };
         let patch = match self.patch {
-            Patch::Other(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => Some(id),
+            Patch::Other(id) | Patch::Kept(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => {
+                Some(id)
+            }
             Patch::Outside { user, .. } => Some(user),
             _ => None,
         };
@@ -238,6 +260,8 @@ impl Edit {
             Patch::Number(_) => 3.0,
             Patch::Instead(None) => 3.0,
             Patch::Reversed | Patch::Exclusive => 3.75,
+            // With the positions, which are said for less than those of other edits.
+            Patch::Carried(factor) => 1.0 + bits(factor.value()),
             Patch::Exchanged => 4.0,
             Patch::Instead(Some(_)) => 4.5,
             Patch::At(_, Index::Shifted(by)) => 3.0 + f64::from(by.abs()),
@@ -249,9 +273,10 @@ impl Edit {
             Patch::Padded(_) => 8.0,
             Patch::AtLeast(limit) | Patch::AtMost(limit) => 5.0 + bits(limit.value()),
             Patch::Turned(by) => 5.0 + bits(by.value()),
+            Patch::Clipped(size) => 5.0 + bits(size.value()),
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
             Patch::Applied(_) | Patch::Other(_) => 5.5,
-            Patch::Rounded(_) => 6.0,
+            Patch::Rounded(_) | Patch::Kept(_) => 6.0,
             Patch::Times(_) | Patch::Over(_) => 6.5,
             Patch::Scaled(by) => 4.0 + bits(by.value()),
             Patch::Plus(_, by) => 9.0 + bits(by.value()),
@@ -523,7 +548,8 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
         }
         return all;
     };
-    let of_channels = matches!(input, Input::U | Input::Delta | Input::Z | Input::InitialState);
+    let of_states = matches!(input, Input::InitialState | Input::LastStateGradient);
+    let of_channels = of_states || matches!(input, Input::U | Input::Delta | Input::Z | Input::OutGradient);
     let of_groups = matches!(input, Input::B | Input::C) && extent.position;
     if extent.position && shape.seqlen > 1 {
         let others = [Index::Held(1), Index::Reversed, Index::At(0)];
@@ -534,11 +560,12 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
     }
     let is_weight = matches!(input, Input::A | Input::D | Input::DeltaBias) || !of_channels && !of_groups;
     let last = match (of_channels, of_groups, is_weight) {
+        _ if of_states => shape.dstate.min(shape.dim),
         (true, ..) => shape.seqlen.min(shape.dim),
         (_, true, _) => shape.seqlen.min(shape.dstate),
         _ => shape.dstate.min(shape.dim),
     };
-    if last > 1 && !matches!(input, Input::D | Input::DeltaBias | Input::InitialState) {
+    if last > 1 && !matches!(input, Input::D | Input::DeltaBias) {
         all.push((Axis::State, Index::Transposed));
     }
     if problem.weights == Weights::Complex && extent.state {

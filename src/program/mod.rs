@@ -5,6 +5,7 @@
 //! from a form and a problem ([`specified`](Program::specified)), changed by an [`Edit`](edit::Edit), and printed in the notation of
 //! spec.md ([`print`]). Nothing here computes; the judge evaluates programs.
 
+pub mod adjoint;
 mod build;
 pub mod edit;
 pub mod graph;
@@ -12,8 +13,10 @@ pub mod mask;
 pub mod print;
 pub mod writing;
 
-pub use self::graph::{Axis, Extent, Function, Graph, Id, Index, Input, Op, Real, Scan};
+pub use self::graph::{Accumulator, Axis, Extent, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
 pub use self::mask::{Place, Set};
+
+use crate::tensor::GradientName;
 
 /// A name in a program, as it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,19 @@ pub enum Symbol {
     ReversedState,
     /// Sum of C x over the states.
     Readout,
+    /// p, the cotangent of the state, and that of poly's reversed scan (spec.md §6).
+    Adjoint,
+    ReversedAdjoint,
+    /// Ā, and h = B̄/B, of a backward pass.
+    ABar,
+    H,
+    /// Their derivatives by Δ and by A.
+    ABarByDelta,
+    HByDelta,
+    ABarByA,
+    HByA,
+    /// Of an input.
+    Gradient(GradientName),
 }
 
 /// A program: the nodes that are its outputs, and those that have names.

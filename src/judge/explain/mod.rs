@@ -8,6 +8,7 @@
 
 mod evaluate;
 mod functions;
+pub mod gradients;
 mod last_state;
 mod look;
 mod number;

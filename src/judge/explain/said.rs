@@ -3,7 +3,7 @@
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::print::{Printer, number_text};
 use crate::program::writing::Writing;
-use crate::program::{Axis, Function, Graph, Id, Index, Input, Op, Program, Real, Symbol};
+use crate::program::{Axis, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Symbol};
 use crate::results::Diagnosis;
 
 /// Lines of a program that are shown beside the specified ones.
@@ -81,12 +81,17 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         }
         Patch::Scaled(by) => format!("{old} is multiplied by {}", number_text(by)),
         Patch::Turned(by) => format!("the imaginary part of {old} is multiplied by {}", number_text(by)),
+        Patch::Clipped(size) => format!("{old} is kept within ±{}", number_text(size)),
         Patch::Times(other) => format!("{old} is multiplied by {}", printer.text(other)),
         Patch::Over(other) => format!("{old} is divided by {}", printer.text(other)),
         Patch::AtLeast(low) => format!("{old} is at least {}", number_text(low)),
         Patch::AtMost(high) => format!("{old} is at most {}", number_text(high)),
         Patch::Padded(count) => {
             format!("{old} has gone on through {count} padded positions, with delta and u of 0")
+        }
+        Patch::Carried(factor) if factor.value() == 0.0 => format!("{old} is not carried on"),
+        Patch::Carried(factor) => {
+            format!("{old} is multiplied by {} as it is carried on", number_text(factor))
         }
         Patch::Stored(to) => format!("{old} is rounded to {to} as it is carried on"),
         Patch::Exchanged => "the scan's operator has its operands exchanged".to_owned(),
@@ -132,7 +137,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             format!("{}-for-{of}", if number.value() == 1.0 { "one" } else { "zero" })
         }
         Patch::Number(_) | Patch::Instead(None) => format!("{of}-missing"),
-        Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
+        Patch::Other(other) | Patch::Kept(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(function)) | Patch::Applied(function) => {
             format!("{}-of-{of}", function_word(function))
         }
@@ -146,8 +151,11 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Plus(other, _) => format!("{}-added-to-{of}", word(graph, program, other)),
         Patch::AtLeast(_) => format!("{of}-at-least"),
         Patch::AtMost(_) => format!("{of}-at-most"),
+        Patch::Clipped(_) => format!("{of}-clipped"),
         Patch::Turned(_) => format!("{of}-angle-scaled"),
         Patch::Stored(to) => format!("{of}-in-{to}"),
+        Patch::Carried(factor) if factor.value() == 0.0 => format!("{of}-lost"),
+        Patch::Carried(_) => format!("{of}-scaled"),
         Patch::Padded(_) => format!("{of}-after-padding"),
         Patch::Outside { .. } => format!("term-outside-of-{of}"),
         Patch::Reversed => "scan-reversed".to_owned(),
@@ -188,6 +196,15 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Symbol::State => "state",
             Symbol::ReversedState => "reversed-state",
             Symbol::Readout => "readout",
+            Symbol::Adjoint => "adjoint",
+            Symbol::ReversedAdjoint => "reversed-adjoint",
+            Symbol::ABar => "a-bar",
+            Symbol::H => "h",
+            Symbol::ABarByDelta => "a-bar-slope-by-delta",
+            Symbol::HByDelta => "h-slope-by-delta",
+            Symbol::ABarByA => "a-bar-slope-by-a",
+            Symbol::HByA => "h-slope-by-a",
+            Symbol::Gradient(_) => "gradient",
         }
         .to_owned();
     }
@@ -215,6 +232,8 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Input::Z => "z",
             Input::DeltaBias => "bias",
             Input::InitialState => "initial-state",
+            Input::OutGradient => "dout",
+            Input::LastStateGradient => "dlast-state",
         }
         .to_owned(),
         Op::Number(_) => "number".to_owned(),
@@ -223,8 +242,15 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
         Op::Apply(function, _) => function_word(*function),
         Op::At { of, .. } => format!("other-{}", word(graph, program, *of)),
         Op::Scan(_) => "scan".to_owned(),
+        Op::First(_) => "first".to_owned(),
         Op::Last(_) => "last".to_owned(),
-        Op::Fold(_) => "sum-over-states".to_owned(),
+        Op::Fold(_, Over::States) => "sum-over-states".to_owned(),
+        Op::Fold(_, Over::Positions) => "sum-over-positions".to_owned(),
+        Op::Fold(_, Over::Items) => "sum-over-batch".to_owned(),
+        Op::Fold(_, Over::ItemsAndPositions) => "sum-over-batch".to_owned(),
+        Op::Fold(_, Over::Channels(_)) => "sum-over-group".to_owned(),
+        Op::Fold(_, Over::Lanes(_)) => "sum-over-modulo-group".to_owned(),
+        Op::Accumulate(_, _, sum) => format!("sum-in-{}", sum.to),
         Op::Round(..) => "rounded".to_owned(),
         Op::Limit { .. } => "limit".to_owned(),
         Op::Turned(..) => "turned".to_owned(),
@@ -254,6 +280,8 @@ fn function_word(function: Function) -> String {
         Function::Conjugate => "conjugate",
         Function::RealPart => "real-part",
         Function::ImaginaryPart => "imaginary-part",
+        Function::Exchanged => "exchanged-parts",
+        Function::Within(..) => "within-limits",
     }
     .to_owned()
 }
