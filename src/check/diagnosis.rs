@@ -19,21 +19,19 @@ const CASE: usize = 100_000;
 /// What explains the failing tensors of a case.
 pub type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
 
-/// By fault models and by what is identified at once.
+/// By fault models, alone or in pairs.
 pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    by_tensor(case, failing, &Models::of(case), Effort::RECORDED)
+    by_tensor(case, failing, &Models::of(case), Effort::default())
 }
 
-/// Another formula fails in more than one of so many channels; and of channels that are looked at, one of so many may be one that passes.
-const WIDESPREAD: usize = 4;
+/// Of channels that are looked at, one of so many may be one that passes.
+const PASSING: usize = 4;
 
 /// Channels that are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
     /// The most wrong ones.
     Worst,
-    /// The most wrong ones of cases of which a quarter of the judged channels fail: another formula fails in most.
-    Widespread,
     /// The most wrong ones and some that pass, which are evidence, too.
     WithPassing,
 }
@@ -61,7 +59,7 @@ pub fn of_case(
     for is_finite in [true, false] {
         let (rows, beyond) = worst_rows((problem, contract), output, truth, (count, channels), is_finite);
         // Nothing is to be seen of what fails elsewhere, or by all elements together.
-        if beyond == 0 || channels == Channels::Widespread && WIDESPREAD * beyond < judged.len() {
+        if beyond == 0 {
             continue;
         }
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
@@ -153,7 +151,7 @@ fn worst_rows(
     rows.sort_by(|&a, &b| worst[b].total_cmp(&worst[a]));
     if channels == Channels::WithPassing && rows.len() > count {
         // The right ones stand last.
-        let passing = (rows.len() - beyond).min(count / WIDESPREAD);
+        let passing = (rows.len() - beyond).min(count / PASSING);
         let kept = count - passing;
         rows.drain(kept..rows.len() - passing);
     }

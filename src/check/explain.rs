@@ -7,7 +7,7 @@ use super::every::Survey;
 use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients, packed};
 use crate::formula::Form;
-use crate::judge::diagnose::{Budget, Searches, Work, identify};
+use crate::judge::diagnose::{Budget, Searches, Work};
 use crate::judge::explain::{by_edits, by_simple_edits, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
@@ -143,8 +143,8 @@ pub fn explain<R: Read + Seek + Send>(
 /// A problem with an output, the truth of that where there is one, and what is said of the place.
 type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
 
-/// Explains one output: by fault models, then by what may have been meant, by other formulas, and by what has looser bounds. A step
-/// that was ended names nothing, and none comes after it.
+/// Explains one output: by fault models, by an edit, by what may have been meant, and by two edits. A step that was ended names nothing,
+/// and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, solved, at): (Stages, &Solved, usize),
@@ -172,15 +172,12 @@ fn output<R: Read + Seek + Send>(
     };
     by_rows(problem, diagnosis::by_models, Channels::Worst, case);
     by_rows(problem, slight::explain, Channels::Worst, case);
-    meant(problem, Turn::First, case)?;
-    // One edit says less than two models do, and comes before them; alone it stands where nothing that has a name of its own is
-    // identified.
+    // One edit says less than two models do, and comes before them.
     let mut edited = case.clone();
     edited.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.retain(|found| !is_pair(found)));
     let has_pairs = case.tensors.values().any(|tensor| tensor.diagnosis.iter().any(is_pair));
     let edits: Explains = if has_pairs { by_simple_edits } else { by_edits };
     by_rows(problem, edits, Channels::WithPassing, &mut edited);
-    by_rows(problem, identify, Channels::Widespread, case);
     // What explains one tensor alone is no better than two changes that explain all.
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     let explains_all = edited.tensors.values().filter(|one| fails(one)).all(|one| !one.diagnosis.is_empty());
@@ -191,6 +188,7 @@ fn output<R: Read + Seek + Send>(
         }
     }
     case.diagnosis = explained::headline(case);
+    meant(problem, Turn::First, case)?;
     by_rows(problem, by_two_edits, Channels::WithPassing, case);
     Ok(meant(problem, Turn::Last, case)?)
 }

@@ -22,28 +22,23 @@
 //! be finite and fit. What is no number proves nothing by itself: finite wrong elements and channels that leave the range at exactly
 //! the model's position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same.
 //!
-//! Of a recording, what no model explains is identified: [`Effort::RECORDED`] at once and [`identify`](fn@identify) in a second
-//! or more find what differs and the numbers in it, and accept it by the same rule.
+//! Of a recording, what no model explains is looked for as an edit of the specified program, which is accepted by the same rule
+//! ([`super::explain`]).
 //!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
 mod budget;
 pub(super) mod fit;
-mod identify;
 pub mod sweep;
 mod work;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 pub use self::budget::{Budget, BudgetError, CASES, Searches};
 use self::fit::{Fit, channels_by_error, fit, refuted_at_once};
-pub(super) use self::identify::numbers;
-use self::identify::{Explanation, Outcome, Search};
 pub use self::work::Work;
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
-use super::faults::pieces::{self, Pieces};
 use super::faults::scan::{self, Channel, Row};
 use super::faults::variant::Variant;
 use crate::formula::Form;
@@ -105,61 +100,24 @@ impl Case<'_> {
         self.work.add(len * self.problem.shape.dstate);
         scan::beginning(variant, self.problem, channel, len)
     }
-
-    /// What its first outputs are made of ([`pieces::pieces`]).
-    fn pieces(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Pieces> {
-        if self.work.is_over() {
-            return None;
-        }
-        self.work.add(len * self.problem.shape.dstate);
-        pieces::pieces(variant, self.problem, channel, len)
-    }
 }
 
-/// A change to the specified scan that is looked for in recordings.
-pub struct Alternative {
-    pub name: String,
-    /// One sentence.
-    pub what: String,
-    /// The scan with it.
-    pub variant: Variant,
-    change: Arc<dyn Fn(&mut Variant) + Send + Sync>,
-}
-
-impl Alternative {
-    /// Changes another scan likewise.
-    pub fn change(&self, variant: &mut Variant) {
-        (self.change)(variant);
-    }
-}
-
-/// Every change that is looked for alone in a recording of this problem and has no number that is found in the data; of chunks
-/// and blocks, whose length is found, those of `length` positions, and of clipped outputs one.
-pub fn alternatives(form: impl Into<Form>, problem: &Problem, length: usize) -> Vec<Alternative> {
-    identify::alternatives(problem, form.into(), length)
-}
-
-/// How much to look for.
+/// How long to look for pairs of models: in positions times states that may be computed. A count, not a time, so that the same case gets
+/// the same diagnosis on every machine; a million take about a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// How long to look for pairs: in positions times states that may be computed. A count, not a time, so that
-    /// the same case gets the same diagnosis on every machine; a million take about a second.
     pub pairs: usize,
-    /// Whether what no fault model explains is identified.
-    pub identify: bool,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { pairs: 1_500_000, identify: false }
+        Effort { pairs: 1_500_000 }
     }
 }
 
 impl Effort {
     /// No pairs at all.
-    pub const SINGLE: Effort = Effort { pairs: 0, identify: false };
-    /// Of recordings: nobody can run their kernel on inputs that would say more.
-    pub const RECORDED: Effort = Effort { pairs: 1_500_000, identify: true };
+    pub const SINGLE: Effort = Effort { pairs: 0 };
 }
 
 /// Every fault model that applies to a method and a problem, computed: what diagnoses of any number of outputs
@@ -194,10 +152,9 @@ impl Models {
 
 /// The models that explain each of the `failing` tensors, best first.
 ///
-/// A model that explains all tensors of the case, those that pass among them, comes first: it is named for all that fail. So
-/// is what is identified of all of them, where one is right. Failing that, each tensor is explained on its own, by a single
-/// model; then all together by a pair; then each by a pair. A wrong last state thus hides nothing of what is wrong with the
-/// output.
+/// A model that explains all tensors of the case, those that pass among them, comes first: it is named for all that fail. Failing
+/// that, each tensor is explained on its own, by a single model; then all together by a pair; then each by a pair. A wrong last state
+/// thus hides nothing of what is wrong with the output.
 pub fn by_tensor(
     case: &Case,
     failing: &[TensorName],
@@ -207,94 +164,18 @@ pub fn by_tensor(
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
     let together = Explained::new(case, &all, models);
     let shared = (together.exact.is_empty() && all.len() > 1).then(|| together.with_pairs(effort));
-    let one_is_right = failing.len() < all.len();
-    let mut of_output = Vec::new();
-    let mut diagnosed = |&name: &TensorName| {
+    let diagnosed = |&name: &TensorName| {
         let Some(shared) = &shared else { return (name, together.with_pairs(effort).named()) };
-        // What a right tensor refutes explains no other better than what explains both.
-        if one_is_right && shared.is_identified() {
-            return (name, shared.named());
-        }
         let alone = Explained::new(case, &[name], models);
         let found = match () {
             () if !alone.exact.is_empty() => alone,
-            () if shared.is_explained() => return (name, shared.named()),
-            // What the output refutes, it refutes alone.
-            () => alone.with_pairs(Effort {
-                identify: effort.identify && (name != TensorName::Out || !shared.is_refuted),
-                ..effort
-            }),
+            () if !shared.exact.is_empty() => return (name, shared.named()),
+            () => alone.with_pairs(effort),
         };
-        if name == TensorName::Out && !shared.is_explained() {
-            of_output = found.explanations();
-        }
         // What only nearly fits has to fit everything.
-        (name, if found.is_explained() { found.named() } else { shared.named() })
+        (name, if found.exact.is_empty() { shared.named() } else { found.named() })
     };
-    let each: Vec<(TensorName, Vec<Diagnosis>)> = failing.iter().map(&mut diagnosed).collect();
-    // What explains the output, with what is wrong with the last state beside it.
-    let beside = match failing.contains(&TensorName::LastState) && effort.identify && !of_output.is_empty() {
-        true => together.search().with_last_state(&of_output),
-        false => Outcome::Nothing,
-    };
-    match diagnoses(&beside) {
-        beside if beside.is_empty() => each.into_iter().collect(),
-        beside => failing.iter().map(|&name| (name, beside.clone())).collect(),
-    }
-}
-
-/// What can be identified of the failing tensors that nothing else explains: of all tensors together, or of each alone. It
-/// takes longer than all that comes before.
-pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    let search = |tensors: &[TensorName], say: &dyn Fn(Search) -> Outcome| {
-        let order = channels_by_error(case, tensors);
-        let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(case.form, case.problem));
-        say(Search::new(case, tensors, &order, applying))
-    };
-    let of_all = search(&all, &|search| search.thorough());
-    let together = diagnoses(&of_all);
-    if !together.is_empty() {
-        // Better than what explains one of them alone.
-        let wrong = all.into_iter().filter(|name| is_wrong(case, *name));
-        return wrong.map(|name| (name, together.clone())).collect();
-    }
-    // What the output refutes, it refutes alone.
-    let is_done = |name| all.len() == 1 || name == TensorName::Out && matches!(of_all, Outcome::Refuted);
-    let (mut each, mut of_output) = (Vec::new(), Vec::new());
-    for &name in failing {
-        let mut alone =
-            if is_done(name) { Outcome::Nothing } else { search(&[name], &|search| search.thorough()) };
-        if let (TensorName::Out, Outcome::Explained(found)) = (name, &alone)
-            && failing.contains(&TensorName::LastState)
-        {
-            let beside = diagnoses(&search(&all, &|search| search.with_last_state(found)));
-            if !beside.is_empty() {
-                return failing.iter().map(|&name| (name, beside.clone())).collect();
-            }
-            of_output.clone_from(found);
-        }
-        if name == TensorName::LastState && diagnoses(&alone).is_empty() {
-            alone = search(&[name], &|search| search.with_fewer(&of_output));
-        }
-        each.push((name, diagnoses(&alone)));
-    }
-    each.into_iter().collect()
-}
-
-/// Whether anything of a tensor is beyond its bound.
-fn is_wrong(case: &Case, name: TensorName) -> bool {
-    let (got, want, bounds) = (&case.got[name], &case.want[name], &case.budget.tensors[name].bound);
-    let within = |(i, (got, exact)): (usize, (&f64, &f64))| (got - exact).abs() <= bounds[i / want.width];
-    !got.values.iter().zip(&want.values).enumerate().all(within)
-}
-
-/// What was identified, best first.
-fn diagnoses(outcome: &Outcome) -> Vec<Diagnosis> {
-    match outcome {
-        Outcome::Explained(found) => found.iter().take(NAMED).map(Explanation::named).collect(),
-        _ => Vec::new(),
-    }
+    failing.iter().map(diagnosed).collect()
 }
 
 /// The models that explain all tensors of the case together, best first.
@@ -311,10 +192,6 @@ struct Explained<'a> {
     order: Vec<usize>,
     singles: Vec<(&'static Entry, Fit)>,
     exact: Vec<(Vec<&'static Entry>, Fit)>,
-    /// What was identified where no single model explains it; none where a statement of the recording does.
-    identified: Option<Vec<Explanation>>,
-    /// Whether the output refutes all that could be identified.
-    is_refuted: bool,
 }
 
 impl<'a> Explained<'a> {
@@ -327,71 +204,19 @@ impl<'a> Explained<'a> {
         let singles: Vec<(&Entry, Fit)> = models.singles.iter().map(fitted).collect();
         let exact = singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit));
         let exact = exact.collect();
-        Explained {
-            case,
-            tensors: tensors.to_vec(),
-            order,
-            singles,
-            exact,
-            identified: Some(Vec::new()),
-            is_refuted: false,
-        }
+        Explained { case, tensors: tensors.to_vec(), order, singles, exact }
     }
 
-    fn is_identified(&self) -> bool {
-        self.identified.as_ref().is_some_and(|found| !found.is_empty())
-    }
-
-    fn is_explained(&self) -> bool {
-        !self.exact.is_empty() || self.identified.as_ref().is_none_or(|found| !found.is_empty())
-    }
-
-    /// By what is identified at once and by pairs, where no single model explains it; where a model nearly does, by all that
-    /// can be identified.
+    /// By pairs, where no single model explains it.
     fn with_pairs(&self, effort: Effort) -> Self {
         let mut whole = self.clone();
-        if self.is_explained() {
-            return whole;
-        }
-        let search = effort.identify.then(|| self.search());
-        let accept = |whole: &mut Self, outcome: Outcome| match outcome {
-            Outcome::Nothing => {}
-            Outcome::Refuted => whole.is_refuted = true,
-            Outcome::Elsewhere => whole.identified = None,
-            Outcome::Explained(found) => whole.identified = Some(found),
-        };
-        if let Some(search) = &search {
-            accept(&mut whole, search.quick());
-        }
-        if !whole.is_explained() {
+        if whole.exact.is_empty() {
             whole.exact = pairs(self, effort);
-        }
-        if let (Some(search), false) = (&search, whole.is_explained() || whole.nearly().next().is_none()) {
-            accept(&mut whole, search.thorough());
         }
         whole
     }
 
-    /// What may be identified of these tensors.
-    fn search(&self) -> Search<'_> {
-        Search::new(self.case, &self.tensors, &self.order, self.singles.iter().map(|(entry, _)| *entry))
-    }
-
-    /// What explains these tensors, as far as it is to be combined with more.
-    fn explanations(&self) -> Vec<Explanation> {
-        let identified = self.identified.iter().flatten().cloned();
-        let of_models = self.exact.iter().map(|(entries, fit)| Explanation::of(entries, *fit));
-        identified.chain(of_models).take(NAMED).collect()
-    }
-
     fn named(&self) -> Vec<Diagnosis> {
-        match &self.identified {
-            None => return Vec::new(),
-            Some(found) if !found.is_empty() => {
-                return found.iter().take(NAMED).map(Explanation::named).collect();
-            }
-            Some(_) => {}
-        }
         best_first(self.exact.clone(), self.nearly().map(|(entry, fit)| (vec![entry], fit)).collect())
     }
 

@@ -40,6 +40,7 @@ pub mod linearized;
 pub mod location;
 pub mod lost_digits;
 pub mod model;
+mod numbers;
 pub mod one_step;
 pub mod pairwise;
 pub mod profile;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::build::Parts;
 use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Scan};
-use super::mask::{Place, Set};
+use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Form;
 use crate::problem::{Operand, Problem, Weights};
@@ -92,8 +92,9 @@ impl Program {
         let mut program = self.clone();
         let mut dout = reverse.graph.input(Input::OutGradient);
         if let Some(end) = derivation.until {
-            let (at, no) = (Place::positions(Set::Until(end)), reverse.graph.number(0.0));
-            dout = reverse.graph.add(Op::Choose { at, yes: dout, no });
+            let when = Condition::At(Place::positions(Set::Until(end)));
+            let no = reverse.graph.number(0.0);
+            dout = reverse.graph.add(Op::Choose { when, yes: dout, no });
         }
         reverse.give(self.out, dout);
         if sees_state {
@@ -400,10 +401,10 @@ impl Reverse<'_> {
                 let end = self.derivation.until.map(|end| end as usize);
                 self.give_at(of, given, end.unwrap_or(self.problem.shape.seqlen) - 1);
             }
-            Op::Choose { at, yes, no } => {
+            Op::Choose { when, yes, no } => {
                 let zero = graph.number(0.0);
-                let of_yes = graph.add(Op::Choose { at, yes: given, no: zero });
-                let of_no = graph.add(Op::Choose { at, yes: zero, no: given });
+                let of_yes = graph.add(Op::Choose { when, yes: given, no: zero });
+                let of_no = graph.add(Op::Choose { when, yes: zero, no: given });
                 self.give(yes, of_yes);
                 self.give(no, of_no);
             }
@@ -424,8 +425,8 @@ impl Reverse<'_> {
     /// Gives a node something at one position.
     fn give_at(&mut self, to: Id, given: Id, position: usize) {
         let no = self.graph.number(0.0);
-        let at = Place::positions(Set::Only(position as u32));
-        let share = self.graph.add(Op::Choose { at, yes: given, no });
+        let when = Condition::At(Place::positions(Set::Only(position as u32)));
+        let share = self.graph.add(Op::Choose { when, yes: given, no });
         self.give(to, share);
     }
 

@@ -158,7 +158,7 @@ fn coefficient(terms: &[Term], step: Id, exponent: Id, graph: &mut Graph) -> Vec
 }
 
 /// What C reads of a state, summed.
-fn read_out(problem: &Problem, state: Id, graph: &mut Graph) -> Id {
+pub(super) fn read_out(problem: &Problem, state: Id, graph: &mut Graph) -> Id {
     let mut factors = vec![graph.input(Input::C)];
     if problem.reads_with_b() {
         factors.push(graph.input(Input::B));

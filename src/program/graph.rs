@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::mask::{Place, Set};
+use super::mask::{Condition, Set};
 use crate::formula::Fraction;
 use crate::problem::InputType;
 
@@ -83,8 +83,8 @@ pub enum Function {
     Conjugate,
     RealPart,
     ImaginaryPart,
-    /// Real and imaginary part in each other's place.
-    Exchanged,
+    /// Real and imaginary parts in the place of each other.
+    PartsExchanged,
     /// 1 within limits, and 0 elsewhere: the derivative of a clamp.
     Within(Real, Real),
 }
@@ -140,9 +140,11 @@ pub enum Index {
     Modulo(u32),
     /// ⌊i / k⌋ k
     BlockStart(u32),
+    /// i within its block of k, from the block's other end; beyond the last one 0 is read.
+    ReversedIn(u32),
     /// ⌊i / k⌋ k − 1, the last one of the block before.
     BlockBefore(u32),
-    /// An input's memory with its two last axes exchanged.
+    /// An input's memory with its two last axes exchanged; of items, its two first ones.
     Transposed,
     /// A complex input's memory taken for all real parts before all imaginary ones.
     Halves,
@@ -159,6 +161,9 @@ impl Index {
             Index::At(at) => Some(at as usize).filter(|&at| at < n),
             Index::Modulo(k) => Some(i % k as usize),
             Index::BlockStart(k) => Some(i / k as usize * k as usize),
+            Index::ReversedIn(k) => {
+                Some(i / k as usize * k as usize + k as usize - 1 - i % k as usize).filter(|&at| at < n)
+            }
             Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
             Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
             Index::Transposed | Index::Halves => Some(i),
@@ -209,9 +214,9 @@ pub enum Op {
     },
     /// Imaginary part times a number.
     Turned(Id, Real),
-    /// One at some indices of an axis, the other elsewhere.
+    /// One where a condition holds, the other elsewhere.
     Choose {
-        at: Place,
+        when: Condition,
         yes: Id,
         no: Id,
     },
@@ -228,7 +233,7 @@ impl Op {
             Op::Fold(of, _) | Op::Round(of, _) | Op::Turned(of, _) => vec![*of],
             Op::At { of, .. } | Op::Limit { of, .. } => vec![*of],
             Op::Scan(scan) => vec![scan.decay, scan.drive, scan.start],
-            Op::Choose { yes, no, .. } => vec![*yes, *no],
+            Op::Choose { when, yes, no } => [*yes, *no].into_iter().chain(when.of()).collect(),
         }
     }
 
@@ -247,7 +252,13 @@ impl Op {
             (&Op::At { axis, index, .. }, &[of]) => Op::At { of, axis, index },
             (&Op::Limit { low, high, .. }, &[of]) => Op::Limit { of, low, high },
             (Op::Scan(scan), &[decay, drive, start]) => Op::Scan(Scan { decay, drive, start, ..*scan }),
-            (&Op::Choose { at, .. }, &[yes, no]) => Op::Choose { at, yes, no },
+            (&Op::Choose { when: when @ Condition::At(_), .. }, &[yes, no]) => Op::Choose { when, yes, no },
+            (&Op::Choose { when: Condition::Below(_, limit), .. }, &[yes, no, of]) => {
+                Op::Choose { when: Condition::Below(of, limit), yes, no }
+            }
+            (&Op::Choose { when: Condition::Above(_, limit), .. }, &[yes, no, of]) => {
+                Op::Choose { when: Condition::Above(of, limit), yes, no }
+            }
             _ => self.clone(),
         }
     }
@@ -393,9 +404,10 @@ impl Graph {
             Op::Fold(x, Over::States) | Op::Accumulate(x, Over::States, _) => {
                 Extent { state: false, ..self.extent(*x) }
             }
-            Op::Choose { at, yes, no } => {
-                let own = of(at.axis == Axis::Position, at.axis == Axis::State);
-                own.join(self.extent(*yes)).join(self.extent(*no))
+            Op::Choose { when, .. } => {
+                let axis = when.place().map(|place| place.axis);
+                let own = of(axis == Some(Axis::Position), axis == Some(Axis::State));
+                op.operands().iter().fold(own, |all, id| all.join(self.extent(*id)))
             }
             other => {
                 let operands = other.operands();

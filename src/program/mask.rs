@@ -1,6 +1,33 @@
 //! Places at which an edit holds.
 
-use super::graph::Axis;
+use super::graph::{Axis, Id, Real};
+
+/// Where an edit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    At(Place),
+    /// Where a value's modulus is below a limit.
+    Below(Id, Real),
+    /// Where a value is above a limit.
+    Above(Id, Real),
+}
+
+impl Condition {
+    /// The value that decides.
+    pub fn of(self) -> Option<Id> {
+        match self {
+            Condition::At(_) => None,
+            Condition::Below(of, _) | Condition::Above(of, _) => Some(of),
+        }
+    }
+
+    pub fn place(self) -> Option<Place> {
+        match self {
+            Condition::At(place) => Some(place),
+            _ => None,
+        }
+    }
+}
 
 /// Some indices of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,8 +67,11 @@ pub enum Set {
     Multiples(u32),
     /// Indices one below multiples of a number.
     BeforeMultiples(u32),
-    Odd,
-    Even,
+    /// Indices that leave a rest.
+    Every {
+        of: u32,
+        rest: u32,
+    },
 }
 
 impl Set {
@@ -52,8 +82,7 @@ impl Set {
             Set::Only(one) => index == one as usize,
             Set::Multiples(of) => index > 0 && index.is_multiple_of(of as usize),
             Set::BeforeMultiples(of) => (index + 1).is_multiple_of(of as usize),
-            Set::Odd => index % 2 == 1,
-            Set::Even => index.is_multiple_of(2),
+            Set::Every { of, rest } => index % of as usize == rest as usize,
         }
     }
 
@@ -64,9 +93,8 @@ impl Set {
             Set::Until(end) => format!("before {noun} {end}"),
             Set::Only(one) => format!("at {noun} {one}"),
             Set::Multiples(of) => format!("at {noun}s {of}, {}, …", 2 * of),
-            Set::Odd => format!("at odd {noun}s"),
-            Set::Even => format!("at even {noun}s"),
             Set::BeforeMultiples(of) => format!("at {noun}s {}, {}, …", of - 1, 2 * of - 1),
+            Set::Every { of, rest } => format!("at {noun}s {rest}, {}, …", rest + of),
         }
     }
 }

@@ -14,7 +14,7 @@ pub mod print;
 pub mod writing;
 
 pub use self::graph::{Accumulator, Axis, Extent, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
-pub use self::mask::{Place, Set};
+pub use self::mask::{Condition, Place, Set};
 
 use crate::tensor::GradientName;
 

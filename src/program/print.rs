@@ -1,7 +1,9 @@
 //! Programs in the notation of spec.md, a line for each name.
 
+use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
+
 use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
-use super::{Program, Symbol};
+use super::{Condition, Program, Symbol};
 use crate::formula::Fraction;
 use crate::notation;
 
@@ -160,10 +162,24 @@ impl<'a> Printer<'a> {
                     (format!("Re({text}) {sign} {size}i Im({text})"), Binding::Sum)
                 }
             }
-            Op::Choose { at, yes, no } => {
+            Op::Choose { when, yes, no } => {
                 let [yes, no] = [yes, no].map(|id| self.text(*id));
-                (format!("[{yes} {}, else {no}]", at.described()), Binding::One)
+                (format!("[{yes} {}, else {no}]", self.condition(*when)), Binding::One)
             }
+        }
+    }
+
+    /// A condition in words.
+    pub fn condition(&self, when: Condition) -> String {
+        match when {
+            Condition::At(place) => place.described(),
+            Condition::Below(of, limit) if limit.value() <= f64::from(f32::MIN_POSITIVE) => {
+                format!("where {} is 0", self.text(of))
+            }
+            Condition::Below(of, limit) => {
+                format!("where |{}| is below {}", self.text(of), number_text(limit))
+            }
+            Condition::Above(of, limit) => format!("where {} is above {}", self.text(of), number_text(limit)),
         }
     }
 
@@ -257,6 +273,7 @@ impl<'a> Printer<'a> {
             Index::Rolled(by) if by < 0 => format!("{noun}−{} around the end", -by),
             Index::Rolled(by) => format!("{noun}+{by} around the end"),
             Index::BlockBefore(k) => format!("⌊{noun}/{k}⌋{k}−1"),
+            Index::ReversedIn(k) => format!("{noun} reversed in blocks of {k}"),
             Index::Transposed => "transposed".to_owned(),
             Index::Halves => "as halves".to_owned(),
         };
@@ -292,15 +309,26 @@ fn word(symbol: Symbol) -> String {
     .to_owned()
 }
 
-/// A number as it is printed: simple fractions as such.
+/// Numbers that are written by a name, or as a fraction.
+pub const CONSTANTS: [(f64, &str); 10] = [
+    (0.5, "½"),
+    (1.0 / 6.0, "1/6"),
+    (1.0 / 24.0, "1/24"),
+    (0.25, "¼"),
+    (1.0 / 3.0, "1/3"),
+    (LOG2_E, "log₂e"),
+    (LN_2, "ln 2"),
+    (PI, "π"),
+    (2.0 * PI, "2π"),
+    (SQRT_2, "√2"),
+];
+
+/// A number as it is printed.
 pub fn number_text(number: Real) -> String {
     let value = number.value();
-    for (fraction, text) in
-        [(0.5, "½"), (1.0 / 6.0, "1/6"), (1.0 / 24.0, "1/24"), (0.25, "¼"), (1.0 / 3.0, "1/3")]
-    {
-        if (value.abs() - fraction).abs() < 1e-9 {
-            return format!("{}{text}", if value < 0.0 { "−" } else { "" });
-        }
+    let is_it = |constant: f64| (value.abs() / constant - 1.0).abs() < 1e-9;
+    if let Some((_, text)) = CONSTANTS.iter().find(|(constant, _)| is_it(*constant)) {
+        return format!("{}{text}", if value < 0.0 { "−" } else { "" });
     }
     if value != 0.0 && value.abs() < 1e-3 {
         return format!("{value:.5e}").replace('-', "−");
@@ -342,7 +370,7 @@ fn function_text(function: Function) -> String {
         Function::Conjugate => "conj".to_owned(),
         Function::RealPart => "Re".to_owned(),
         Function::ImaginaryPart => "Im".to_owned(),
-        Function::Exchanged => "parts_exchanged".to_owned(),
+        Function::PartsExchanged => "parts_exchanged".to_owned(),
         Function::Within(low, high) => format!("[{} ≤ · ≤ {}]", number_text(low), number_text(high)),
         Function::OnePlus | Function::Resolvent(_) | Function::Geometric(..) | Function::Series(..) => {
             String::new()

@@ -1,9 +1,9 @@
 //! Other ways of writing what a form specifies, and other forms: slips of an implementation are small edits of the way in which it is
 //! written.
 
-use super::build::Parts;
+use super::build::{Parts, read_out};
 use super::graph::{Axis, Function, Graph, Index, Input, Op, Scan};
-use super::mask::{Place, Set};
+use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Form;
 use crate::problem::Problem;
@@ -17,8 +17,39 @@ pub enum Writing {
     Other { a_bar: Form, b_bar: Form },
     /// B̄ by powers of A⁻¹ in the place of φ-functions (spec.md §2, the table's fourth column).
     Inverses,
+    /// The scan that runs against the sequence, or of a form that has none the one along it, as one over flipped inputs whose readout is
+    /// flipped back, with some of the flips.
+    FlippedInPart(Flips),
     /// A scan in chunks of so many positions: what begins in a chunk by itself, and what is carried into it, decayed to each position.
     Chunked(u32),
+}
+
+/// Which of a scan's inputs are flipped along the sequence, and whether its readout is flipped back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flips {
+    pub u: bool,
+    pub delta: bool,
+    pub b: bool,
+    pub c: bool,
+    pub readout: bool,
+}
+
+impl Flips {
+    fn all() -> impl Iterator<Item = Flips> {
+        (0..32u8).map(|bits| {
+            let is = |bit: u8| bits >> bit & 1 == 1;
+            Flips { u: is(0), delta: is(1), b: is(2), c: is(3), readout: is(4) }
+        })
+    }
+
+    /// Each with its name.
+    pub fn named(self) -> [(&'static str, bool); 5] {
+        [("u", self.u), ("Δ", self.delta), ("B", self.b), ("C", self.c), ("the readout", self.readout)]
+    }
+
+    fn count(self) -> usize {
+        self.named().into_iter().filter(|(_, is_flipped)| *is_flipped).count()
+    }
 }
 
 impl Writing {
@@ -32,8 +63,21 @@ impl Writing {
                 (other != specified).then_some(other)
             }
             Writing::Inverses => by_inverses(&specified, graph).filter(|other| *other != specified),
+            Writing::FlippedInPart(flips) => {
+                flipped(&specified, flips, problem, graph).filter(|other| *other != specified)
+            }
             Writing::Chunked(length) => chunked(&specified, length, graph),
         }
+    }
+
+    /// Whether it computes something else than what is specified.
+    pub fn is_a_mistake(self) -> bool {
+        matches!(self, Writing::Other { .. } | Writing::FlippedInPart(_))
+    }
+
+    /// Whether what is computed at one position is read at another far away.
+    pub fn reads_far(self) -> bool {
+        matches!(self, Writing::FlippedInPart(_))
     }
 
     /// Bits that it takes to say it.
@@ -43,6 +87,8 @@ impl Writing {
             Writing::Other { a_bar, b_bar } if a_bar == b_bar => 4.0,
             Writing::Other { .. } => 5.0,
             Writing::Inverses => 1.0,
+            // The fewer flips are made, or forgotten, the likelier.
+            Writing::FlippedInPart(flips) => 5.0 + 0.25 * flips.count().min(5 - flips.count()) as f64,
             Writing::Chunked(_) => 4.0,
         }
     }
@@ -55,6 +101,7 @@ impl Writing {
             all.push(Writing::Other { a_bar: form, b_bar: other });
             all.push(Writing::Other { a_bar: other, b_bar: form });
         }
+        all.extend(Flips::all().map(Writing::FlippedInPart));
         all
     }
 }
@@ -92,21 +139,66 @@ fn by_inverses(program: &Program, graph: &mut Graph) -> Option<Program> {
     Some(program.of_nodes(&nodes))
 }
 
-/// x_l = x of this chunk alone + P_l x at the end of the chunk before, P the product of decays since the chunk's start.
+/// A scan over flipped inputs.
+fn flipped(program: &Program, flips: Flips, problem: &Problem, graph: &mut Graph) -> Option<Program> {
+    let against = program.find(Symbol::ReversedState);
+    let state = against.or_else(|| program.find(Symbol::State))?;
+    let Op::Scan(scan) = *graph.op(state) else { return None };
+    let flip = |graph: &mut Graph, of| graph.add(Op::At { of, axis: Axis::Position, index: Index::Reversed });
+    let (mut parts, c) = (vec![scan.decay, scan.drive], graph.input(Input::C));
+    for (input, is_flipped) in [(Input::U, flips.u), (Input::Delta, flips.delta), (Input::B, flips.b)] {
+        let of = graph.input(input);
+        if is_flipped && graph.extent(of).position {
+            let flipped = flip(graph, of);
+            parts = graph.replaced(&parts, of, flipped);
+        }
+    }
+    let exclusive = problem.reads_before();
+    let along =
+        |exclusive| Op::Scan(Scan { decay: parts[0], drive: parts[1], reversed: false, exclusive, ..scan });
+    let (known, other) = (graph.add(Op::Scan(Scan { exclusive, ..scan })), graph.add(along(exclusive)));
+    let readout = read_out(problem, known, graph);
+    let mut read = read_out(problem, other, graph);
+    if flips.c && graph.extent(c).position {
+        let flipped = flip(graph, c);
+        read = graph.replaced(&[read], c, flipped)[0];
+    }
+    if flips.readout {
+        read = flip(graph, read);
+    }
+    let nodes = graph.replaced(&program.nodes(), readout, read);
+    let written = program.of_nodes(&nodes);
+    let last_state = match against {
+        Some(_) => program.last_state,
+        None => {
+            let last = graph.add(along(false));
+            graph.add(Op::Last(last))
+        }
+    };
+    Some(Program { last_state, ..written })
+}
+
+/// x_l = x of this chunk alone + P_l c_{l−1}: P is the product of the decays since the chunk's start, that of l by itself, and c what
+/// the chunks before l's have ended with.
 fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program> {
     let state = program.find(Symbol::State)?;
     let Op::Scan(scan) = *graph.op(state) else { return None };
     let (zero, one) = (graph.number(0.0), graph.number(1.0));
-    let starts = Place::positions(Set::Multiples(length));
-    let within = graph.add(Op::Choose { at: starts, yes: zero, no: scan.decay });
-    let local = graph.add(Op::Scan(Scan { decay: within, ..scan }));
-    let first = graph.add(Op::Choose { at: starts, yes: scan.decay, no: zero });
-    let product = graph.add(Op::Scan(Scan { decay: within, drive: first, start: one, ..scan }));
-    let index = Index::BlockBefore(length);
-    let carried = graph.add(Op::At { of: state, axis: Axis::Position, index });
+    let at = |set| Condition::At(Place::positions(set));
+    let (starts, ends) = (at(Set::Multiples(length)), at(Set::BeforeMultiples(length)));
+    let within = graph.add(Op::Choose { when: starts, yes: zero, no: scan.decay });
+    let local = graph.add(Op::Scan(Scan { decay: within, start: zero, ..scan }));
+    // The product of the decays before l, from 1 at the start of each chunk.
+    let before = graph.add(Op::At { of: scan.decay, axis: Axis::Position, index: Index::Shifted(-1) });
+    let decay = graph.add(Op::Choose { when: starts, yes: zero, no: before });
+    let drive = graph.add(Op::Choose { when: starts, yes: one, no: zero });
+    let before = graph.add(Op::Scan(Scan { decay, drive, start: one, ..scan }));
+    let product = graph.product([scan.decay, before]);
+    let decay = graph.add(Op::Choose { when: ends, yes: product, no: one });
+    let drive = graph.add(Op::Choose { when: ends, yes: local, no: zero });
+    let carried = graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
     let decayed = graph.product([product, carried]);
     let written = graph.sum([local, decayed]);
-    // The last state stays that of the scan itself, which is carried on.
     let nodes = graph.replaced(&program.nodes(), state, written);
-    Some(Program { last_state: program.last_state, ..program.of_nodes(&nodes) })
+    Some(program.of_nodes(&nodes))
 }

@@ -106,8 +106,8 @@ fn a_cause_of_a_gradient_is_said_as_a_program() {
     let (mut graph, program) = planting.program(A);
     let slope = program.find(Symbol::HByA).expect("a slope");
     let step = program.find(Symbol::StepSize).expect("a step");
-    let missing = Edit { site: Site::Value(slope), patch: Patch::Number(Real::ZERO), at: None };
-    let added = Edit { site: Site::Value(slope), patch: Patch::Plus(step, Real::new(0.375)), at: None };
+    let missing = Edit { site: Site::Value(slope), patch: Patch::Number(Real::ZERO), when: None };
+    let added = Edit { site: Site::Value(slope), patch: Patch::Plus(step, Real::new(0.375)), when: None };
     let mut said = |edit: Edit| {
         let edited = edit.apply(&mut graph, &program);
         planting.said(&planting.with(A, &graph, &edited), A)[0].what.clone()

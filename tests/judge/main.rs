@@ -5,7 +5,6 @@
 mod support;
 
 mod agreement;
-mod alternatives;
 mod budgets;
 mod cases;
 mod catalogue;
@@ -20,7 +19,6 @@ mod gradient_faults;
 mod gradient_programs;
 mod gradient_sensitivity;
 mod gradients;
-mod identified;
 mod lanes;
 mod lost_digits;
 mod lost_digits_bounds;

@@ -11,11 +11,12 @@ use holdfast::check::{self, Options};
 use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Budget;
 use holdfast::judge::diagnose::{self, Case, Effort, Models, Work};
+use holdfast::judge::explain::{by_edits, by_two_edits};
 use holdfast::judge::quick;
 use holdfast::problem::recorded::{RecordedBackward, Recording};
 use holdfast::promise::Promise;
 use holdfast::results::{Diagnosis, TensorResult, Verdict};
-use holdfast::tensor::{GradientName, Named};
+use holdfast::tensor::{GradientName, Named, TensorName};
 use rayon::prelude::*;
 
 /// Leaves lines of a table as they are: one for each case.
@@ -189,11 +190,13 @@ fn narrowed<R: Read + Seek + Send>(recording: &Recording<R>, names: &str) -> Opt
         budget: &budget,
         work: &Work::for_names(names.split(" + ")),
     };
-    let mut found = diagnose::by_tensor(&case, &failing, &Models::of(&case), Effort::RECORDED);
-    let left: Vec<_> =
-        failing.into_iter().filter(|name| found.get(*name).is_none_or(Vec::is_empty)).collect();
-    if !left.is_empty() {
-        diagnose::identify(&case, &left).into_iter().for_each(|(name, more)| found.insert(name, more));
+    let mut found = diagnose::by_tensor(&case, &failing, &Models::of(&case), Effort::default());
+    for explain in [by_edits, by_two_edits] {
+        let is_left = |name: &TensorName| found.get(*name).is_none_or(Vec::is_empty);
+        let left: Vec<_> = failing.iter().copied().filter(is_left).collect();
+        if !left.is_empty() {
+            explain(&case, &left).into_iter().for_each(|(name, more)| found.insert(name, more));
+        }
     }
     let found: Vec<Diagnosis> = found.values().flatten().cloned().collect();
     (!found.is_empty()).then_some(Said { verdict: Verdict::Fail, reason: String::new(), found })

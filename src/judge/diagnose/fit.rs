@@ -19,8 +19,9 @@ pub(in crate::judge) struct Fit {
     /// Whether the model's bounds are narrower than the error in a few at least of the elements that are beyond the specified
     /// method's: a model whose states explode at once allows anything.
     pub tells: bool,
-    /// Whether no number says so, but channels that leave the range at its positions: a place that was found proves nothing by that.
-    pub by_place: bool,
+    /// Elements that are beyond the specified method's bound, and those of them in which the model's bound is narrower than the error.
+    pub wrong: usize,
+    pub told: usize,
 }
 
 impl Fit {
@@ -121,7 +122,7 @@ impl FitSums {
 
     pub fn fit(&self) -> Fit {
         let fewest = FEWEST_TOLD.min(self.wrong + self.lost);
-        let (tells, by_place) = (self.told + self.agreeing >= fewest, self.told < fewest);
+        let tells = self.told + self.agreeing >= fewest;
         let residual = match (self.lost, self.told) {
             (1.., _) if !tells => f64::INFINITY,
             // All of the error that the model says something of.
@@ -129,7 +130,8 @@ impl FitSums {
             _ => (self.model / self.specified).sqrt(),
         };
         let residual = if residual.is_nan() { f64::INFINITY } else { residual };
-        Fit { share: self.share, residual, tells, by_place }
+        let (wrong, told) = (self.wrong, self.told);
+        Fit { share: self.share, residual, tells, wrong, told }
     }
 }
 

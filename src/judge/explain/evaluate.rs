@@ -12,7 +12,9 @@ use super::functions::{INFINITE, applied, modulus, rounded, times};
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, complex_at, store_error};
 use crate::judge::faults::scan::Row;
 use crate::problem::{Operand, OutputGradients, Problem};
-use crate::program::{Accumulator, Axis, Extent, Graph, Id, Index, Input, Op, Over, Program, Scan};
+use crate::program::{
+    Accumulator, Axis, Condition, Extent, Graph, Id, Index, Input, Op, Over, Program, Scan,
+};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
@@ -212,7 +214,9 @@ impl<'a> Evaluator<'a> {
                 }
             }
             // Of what is computed there is no memory, and no group.
-            Op::At { axis: Axis::Group, .. } | Op::At { index: Index::Transposed | Index::Halves, .. } => {
+            Op::At { axis: Axis::Group, .. }
+            | Op::At { axis: Axis::Item, index: Index::Transposed, .. }
+            | Op::At { index: Index::Halves, .. } => {
                 column.value.fill(Complex64::new(f64::NAN, f64::NAN));
             }
             Op::At { of, axis, index } => match axis {
@@ -225,6 +229,15 @@ impl<'a> Evaluator<'a> {
                         let at =
                             at.clamp(self.positions.start, self.positions.end - 1) - self.positions.start;
                         (0..width).for_each(|n| column.set(k, n, of.at(at, n)));
+                    }
+                }
+                // States in a memory whose axes of channels and states are exchanged.
+                Axis::State if *index == Index::Transposed => {
+                    let dim = self.problem.shape.dim;
+                    for n in 0..width {
+                        let at = channel.1 * states + n;
+                        let other = self.column(graph, *of, (channel.0, at % dim));
+                        (0..positions).for_each(|k| column.set(k, n, other.at(k, at / dim)));
                     }
                 }
                 Axis::State => {
@@ -313,21 +326,37 @@ impl<'a> Evaluator<'a> {
                     column.set(at / width, at % width, (turned, factor * (error + U * modulus(*value))));
                 }
             }
-            Op::Choose { at, yes, no } => {
+            Op::Choose { when, yes, no } => {
                 let [yes, no] = [yes, no].map(|id| self.column(graph, *id, channel));
+                let decides = when.of().map(|id| self.column(graph, id, channel));
                 for k in 0..positions {
                     for n in 0..width {
-                        let index = match at.axis {
-                            Axis::State => n,
-                            Axis::Item => channel.0,
-                            // Within its group.
-                            Axis::Channel | Axis::Group => {
-                                channel.1 % (self.problem.shape.dim / self.problem.shape.groups)
+                        let (value, error) = decides.as_ref().map_or_else(Default::default, |of| of.at(k, n));
+                        // Beyond this it does not hold.
+                        let margin = match when {
+                            Condition::At(place) => {
+                                let index = match place.axis {
+                                    Axis::State => n,
+                                    Axis::Item => channel.0,
+                                    // Within its group.
+                                    Axis::Channel | Axis::Group => {
+                                        channel.1 % (self.problem.shape.dim / self.problem.shape.groups)
+                                    }
+                                    Axis::Position => self.positions.start + k,
+                                };
+                                if place.set.contains(index) { f64::INFINITY } else { f64::NEG_INFINITY }
                             }
-                            Axis::Position => self.positions.start + k,
+                            Condition::Below(_, limit) => limit.value() - modulus(value),
+                            Condition::Above(_, limit) => value.re - limit.value(),
                         };
-                        let of = if at.set.contains(index) { &yes } else { &no };
-                        column.set(k, n, of.at(k, n));
+                        let (holds, other) = if margin > 0.0 { (&yes, &no) } else { (&no, &yes) };
+                        let (value, mut off) = holds.at(k, n);
+                        if margin.abs() <= error {
+                            // Either may be what f32 has decided for.
+                            let (other, of_other) = other.at(k, n);
+                            off = off.max(of_other) + modulus(value - other);
+                        }
+                        column.set(k, n, (value, off));
                     }
                 }
             }
@@ -507,6 +536,11 @@ impl Point {
     /// Moves along an axis; none where 0 is read.
     fn moved(&mut self, problem: &Problem, axis: Axis, index: Index) -> Option<()> {
         let shape = problem.shape;
+        if (axis, index) == (Axis::Item, Index::Transposed) {
+            let at = self.channel * shape.batch + self.item;
+            (self.item, self.channel) = (at / shape.dim, at % shape.dim);
+            return Some(());
+        }
         if index == Index::Transposed {
             self.transposed = !self.transposed;
             return Some(());

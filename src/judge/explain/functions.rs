@@ -26,8 +26,9 @@ pub fn times(a: Complex64, b: Complex64) -> Complex64 {
 /// argument in another way, and what an f32 library's function is off.
 pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
     use Function::{
-        Abs, Conjugate, Exchanged, Exp, Exp2, Geometric, ImaginaryPart, NaiveSoftplus, NegatedExp, OnePlus,
-        Phi, QuickGelu, RealPart, Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu, Softplus, Tanh, Within,
+        Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, NaiveSoftplus, NegatedExp, OnePlus,
+        PartsExchanged, Phi, QuickGelu, RealPart, Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu,
+        Softplus, Tanh, Within,
     };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let real = |value: f64, slope: f64, own: f64| {
@@ -100,7 +101,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
         Conjugate => (x.conj(), error),
         RealPart => (x.re.into(), error),
         ImaginaryPart => (x.im.into(), error),
-        Exchanged => (Complex64::new(x.im, x.re), error),
+        PartsExchanged => (Complex64::new(x.im, x.re), error),
         // What lies next to a limit may be on either side of it.
         Within(low, high) => {
             let [low, high] = [low, high].map(|end| end.value());

@@ -29,7 +29,7 @@ pub fn edits(search: &mut Search) -> Vec<Edit> {
     let site = Site::Use { user: last, operand: 0 };
     let early = (0..shape.seqlen - 1).rev().filter(|l| is_near(*l)).take(2).map(|l| {
         let patch = Patch::At(Axis::Position, Index::At(l as u32));
-        Edit { site, patch, at: None }
+        Edit { site, patch, when: None }
     });
     let mut edits: Vec<Edit> = early.collect();
     if let Some(decay) = edit::padded_decay(&mut search.graph, state) {
@@ -45,7 +45,7 @@ pub fn edits(search: &mut Search) -> Vec<Edit> {
         edits.extend(best.map(|(_, count)| Edit {
             site: Site::Value(last),
             patch: Patch::Padded(count as u32),
-            at: None,
+            when: None,
         }));
     }
     search.forget();

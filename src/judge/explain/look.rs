@@ -7,7 +7,7 @@ use crate::program::{Graph, Place, Program, Symbol};
 use crate::tensor::TensorName;
 
 /// Channels that are looked at.
-const CHANNELS: usize = 3;
+pub const CHANNELS: usize = 3;
 /// Positions of a first and of a second look.
 const LENGTHS: [usize; 2] = [6, 48];
 
@@ -27,6 +27,8 @@ pub struct Looks<'a> {
     pub all: Vec<Look<'a>>,
     /// The first wrong position of any channel that is looked at.
     first: Option<usize>,
+    /// The last one, of a scan in both directions.
+    last: Option<usize>,
 }
 
 impl<'a> Looks<'a> {
@@ -38,17 +40,50 @@ impl<'a> Looks<'a> {
         graph: &Graph,
         program: &Program,
     ) -> Self {
+        let rows = spread(case, order);
+        let firsts = rows.into_iter().filter_map(|row| Some((row, first_failure(case, row)?))).take(CHANNELS);
+        Looks::around(case, tensors, &firsts.collect::<Vec<_>>(), (graph, program))
+    }
+
+    /// The same around the first failures of a program with an edit, for another one.
+    pub fn after(
+        case: &'a Case<'a>,
+        tensors: &[TensorName],
+        order: &[usize],
+        (graph, program): (&Graph, &Program),
+    ) -> Self {
         let seqlen = case.problem.shape.seqlen;
-        let firsts: Vec<(usize, usize)> =
-            order.iter().filter_map(|&row| Some((row, first_failure(case, row)?))).take(CHANNELS).collect();
+        let failure = |&row: &usize| {
+            let mut whole = Evaluator::whole(case.problem, case.problem.judged_channels[row]);
+            let of = whole.out(graph, program);
+            let got = &case.got[TensorName::Out].values[row * seqlen..];
+            let first = (0..seqlen).find(|&l| super::is_wrong(got[l], of.values[l], of.bound[l]))?;
+            Some((row, first))
+        };
+        let rows = spread(case, order);
+        let firsts: Vec<(usize, usize)> = rows.iter().take(CHANNELS).filter_map(failure).collect();
+        Looks::around(case, tensors, &firsts, (graph, program))
+    }
+
+    /// Looks at channels around their first failures.
+    fn around(
+        case: &'a Case<'a>,
+        tensors: &[TensorName],
+        firsts: &[(usize, usize)],
+        (graph, program): (&Graph, &Program),
+    ) -> Self {
+        let seqlen = case.problem.shape.seqlen;
         let first = firsts.iter().map(|(_, first)| *first).min();
-        let mut looks = Looks { all: Vec::new(), first };
+        let mut looks = Looks { all: Vec::new(), first, last: None };
         if !tensors.contains(&TensorName::Out) {
             return looks;
         }
         let is_causal = program.find(Symbol::ReversedState).is_none();
+        if !is_causal {
+            looks.last = firsts.iter().filter_map(|(row, _)| last_failure(case, *row)).max();
+        }
         for len in LENGTHS {
-            for &(row, first) in &firsts {
+            for &(row, first) in firsts {
                 let window = match is_causal {
                     true => {
                         let first = first.saturating_sub(1);
@@ -69,7 +104,7 @@ impl<'a> Looks<'a> {
     pub fn from_start(case: &'a Case<'a>, tensors: &[TensorName], order: &[usize]) -> Self {
         let seqlen = case.problem.shape.seqlen;
         let firsts = order.iter().filter_map(|&row| Some((row, first_failure(case, row)?))).take(CHANNELS);
-        let mut looks = Looks { all: Vec::new(), first: None };
+        let mut looks = Looks { all: Vec::new(), first: None, last: None };
         for (row, first) in firsts.filter(|_| tensors.contains(&TensorName::Out)) {
             for len in LENGTHS {
                 looks.add(case, row, Window { first: 0, len: (first + len).min(seqlen) }, [None, None]);
@@ -84,6 +119,11 @@ impl<'a> Looks<'a> {
             let evaluator = Evaluator::new(case.problem, at, window, entering);
             self.all.push(Look { row, at, window, evaluator });
         }
+    }
+
+    /// Whether all positions before some later one are right.
+    pub fn begins_late(&self) -> bool {
+        self.first.is_some_and(|first| first > 1)
     }
 
     /// Lengths of chunks at one of whose starts a run that is right up to there may go wrong.
@@ -124,7 +164,8 @@ impl<'a> Looks<'a> {
 
     /// Places at which alone something may be wrong.
     pub fn places(&self, case: &Case) -> Vec<Place> {
-        let positions = super::positions(self.first.unwrap_or(0), case.problem.shape.seqlen);
+        let seqlen = case.problem.shape.seqlen;
+        let positions = super::positions([self.first.unwrap_or(0), self.last.unwrap_or(seqlen - 1)], seqlen);
         positions.into_iter().chain(super::states(case)).collect()
     }
 
@@ -151,16 +192,30 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// The first output of a channel that is beyond its bound.
-fn first_failure(case: &Case, row: usize) -> Option<usize> {
-    let seqlen = case.problem.shape.seqlen;
-    let of = row * seqlen..(row + 1) * seqlen;
-    let (got, want) =
-        (&case.got[TensorName::Out].values[of.clone()], &case.want[TensorName::Out].values[of.clone()]);
-    let bounds = &case.budget.tensors[TensorName::Out].bound[of];
-    (0..seqlen).find(|&l| super::is_wrong(got[l], want[l], bounds[l]))
+/// The same rows, the first of each batch item first: what one item has from another does not show in the first.
+fn spread(case: &Case, order: &[usize]) -> Vec<usize> {
+    let item = |row: &usize| case.problem.judged_channels[*row].0;
+    let is_first = |at: usize| order[..at].iter().all(|other| item(other) != item(&order[at]));
+    let (firsts, others): (Vec<usize>, Vec<usize>) = (0..order.len()).partition(|at| is_first(*at));
+    firsts.into_iter().chain(others).map(|at| order[at]).collect()
 }
 
+/// The first output of a channel that is beyond its bound.
+fn first_failure(case: &Case, row: usize) -> Option<usize> {
+    (0..case.problem.shape.seqlen).find(|&l| fails(case, row, l))
+}
+
+/// The last one.
+fn last_failure(case: &Case, row: usize) -> Option<usize> {
+    (0..case.problem.shape.seqlen).rev().find(|&l| fails(case, row, l))
+}
+
+/// Whether an output is beyond its bound.
+fn fails(case: &Case, row: usize, l: usize) -> bool {
+    let at = row * case.problem.shape.seqlen + l;
+    let (got, want) = (&case.got[TensorName::Out], &case.want[TensorName::Out]);
+    super::is_wrong(got.values[at], want.values[at], case.budget.tensors[TensorName::Out].bound[at])
+}
 /// States of the specified program at every position.
 fn entering(problem: &Problem, at: (usize, usize), graph: &Graph, program: &Program) -> Entering {
     let mut whole = Evaluator::whole(problem, at);

@@ -6,6 +6,7 @@
 //! every element, by the rule of all diagnoses ([`super::diagnose`]): all elements within the program's own bounds, and at most a quarter of the
 //! error left. Numbers are found by least squares ([`number`]).
 
+mod aliases;
 mod evaluate;
 mod functions;
 pub mod gradients;
@@ -14,9 +15,10 @@ mod look;
 mod number;
 mod part;
 mod said;
+mod values;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 pub use self::evaluate::{Column, Entering, Evaluator, Window};
 use self::look::Looks;
@@ -28,7 +30,7 @@ use crate::problem::conventions::Direction;
 use crate::problem::{Operand, Problem};
 use crate::program::edit::{self, Edit, Patch};
 use crate::program::writing::Writing;
-use crate::program::{Axis, Graph, Place, Program, Set, Symbol};
+use crate::program::{Axis, Condition, Graph, Place, Program, Set, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
@@ -40,11 +42,15 @@ const BESIDE: f64 = 1.0;
 const SAID: usize = 3;
 
 /// Units of work in which one edit is looked for.
-const MOST: u64 = 40_000_000;
+const MOST: u64 = 100_000_000;
 /// Outputs, or residuals, that differ by less than this, relative, are of the same computation.
 const SAME: f64 = 1e-6;
+/// Of so many elements that are wrong an explanation has to tell one at least.
+const TOLD: usize = 2;
 /// Edits that a second one is tried with, and the most of the error that they may leave.
 const FIRSTS: usize = 24;
+/// Those of them beside which conditions on values are tried.
+const LIKELIEST: usize = 6;
 const WORTH: f64 = 0.97;
 /// States at which an edit is tried alone.
 const STATES: u32 = 16;
@@ -90,24 +96,41 @@ fn of_each(
     found: &dyn Fn(&mut Search) -> Vec<Found>,
 ) -> Named<Vec<Diagnosis>> {
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    // Who asks for names asks for those of models. Of a reversed run places would be told against the file's own order.
-    let is_asked = case.work.asks_for_all()
-        && all.iter().all(|name| TensorName::SCANNED.contains(name))
-        && case.problem.conventions.direction == Direction::Forward
-        && !is_constant(case);
-    let of = |tensors: &[TensorName]| {
-        let mut search = Search::new(case, tensors);
-        let found = found(&mut search);
-        if case.work.is_over() { Vec::new() } else { search.said(found) }
-    };
+    let is_asked = all.iter().all(|name| TensorName::SCANNED.contains(name)) && !is_constant(case);
     if !is_asked {
         return Named::default();
     }
-    let together = of(&all);
+    let of = |tensors: &[TensorName], of_output: &[Edit]| {
+        let mut search = Search::new(case, tensors);
+        search.begin_with(of_output);
+        let found = match of_output.is_empty() {
+            true => found(&mut search),
+            false => search.as_it_is().into_iter().chain(search.with_plain()).take(1).collect(),
+        };
+        let edits =
+            found.first().filter(|one| one.writing == Writing::Specified).map(|one| one.edits.clone());
+        let said = if case.work.is_over() { Vec::new() } else { search.said(found) };
+        (said, edits.unwrap_or_default())
+    };
+    let (together, _) = of(&all, &[]);
     if !together.is_empty() || all.len() == 1 {
         return failing.iter().map(|&name| (name, together.clone())).collect();
     }
-    failing.iter().map(|&name| (name, of(&[name]))).filter(|(_, found)| !found.is_empty()).collect()
+    let mut named: Named<Vec<Diagnosis>> = Named::default();
+    let mut of_output = Vec::new();
+    for &name in failing {
+        let (mut said, edits) = of(&[name], &[]);
+        if name == TensorName::Out {
+            of_output = edits;
+        } else if said.is_empty() && !of_output.is_empty() {
+            // What explains the output, with what is wrong with the last state beside it.
+            said = of(&[name], &of_output).0;
+        }
+        if !said.is_empty() {
+            named.insert(name, said);
+        }
+    }
+    named
 }
 
 /// Whether all outputs are one number, not 0: any limit computes that, whatever is under it.
@@ -197,6 +220,27 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The same of a program that has edits.
+    fn begin_with(&mut self, edits: &[Edit]) {
+        for edit in edits {
+            self.program = edit.apply(&mut self.graph, &self.program);
+        }
+        self.nodes = self.graph.len();
+        self.edits = edits.to_vec();
+    }
+
+    /// The program as it is, where it explains the case.
+    fn as_it_is(&mut self) -> Option<Found> {
+        let fit = self.fit(&self.program.clone(), true);
+        let is_it = fit.explains() && fit.tells;
+        is_it.then(|| Found { writing: self.writing, edits: self.edits.clone(), fit, outputs: Vec::new() })
+    }
+
+    /// Whether an edit is looked for, by its name.
+    fn asks(&self, edit: &Edit) -> bool {
+        self.case.work.asks_for_all() || self.case.work.asks(&said::name(&self.graph, &self.program, edit))
+    }
+
     /// Whether no more is to be looked for.
     fn is_over(&self) -> bool {
         self.case.work.is_over() || self.case.work.done() >= self.most
@@ -207,7 +251,7 @@ impl<'a> Search<'a> {
     fn with_an_edit(&mut self) -> Vec<Found> {
         self.most = self.case.work.done() + MOST;
         let Some(part) = part::failing(self.case, &self.tensors) else { return self.alone() };
-        let found = self.with_one(false);
+        let found = self.first(&[&Self::with_plain, &Self::with_number]);
         if !found.is_empty() {
             return found;
         }
@@ -218,52 +262,105 @@ impl<'a> Search<'a> {
         self.alone()
     }
 
-    /// One edit of the specified program, another form, or an edit of another way of writing.
+    /// One edit of the specified program, another form, or an edit of another way of writing. Numbers take longest and come last.
     fn alone(&mut self) -> Vec<Found> {
-        let found = self.with_one(true);
-        if found.is_empty() { self.written_otherwise() } else { found }
+        let otherwise = |search: &mut Self| search.written_otherwise(&Self::with_plain);
+        let otherwise_with_number = |search: &mut Self| search.written_otherwise(&Self::with_number);
+        self.first(&[
+            &Self::with_plain,
+            &otherwise,
+            &Self::with_number,
+            &Self::at_values,
+            &Self::at_places,
+            &otherwise_with_number,
+        ])
     }
 
-    /// One edit more, everywhere and then at some places.
-    fn with_one(&mut self, has_places: bool) -> Vec<Found> {
-        let mut plain = edit::plain(&self.graph, &self.program, self.case.problem);
-        let mut numbers = edit::with_number(&self.graph, &self.program, self.case.problem);
-        if self.writing != Writing::Specified {
-            // The others are tried as edits of the specified program.
-            let state = self.specified.find(Symbol::State);
-            for edits in [&mut plain, &mut numbers] {
-                *edits = edit::of_writing(std::mem::take(edits), self.known, state);
-            }
-        }
-        if self.tensors == [TensorName::LastState] {
-            plain.extend(last_state::edits(self));
-        }
-        let mut found = self.tried(plain.clone());
-        if found.is_empty() {
-            found = self.with_numbers(&numbers);
-        }
-        let places = if has_places { self.looks.places(self.case) } else { Vec::new() };
-        for at in places {
-            if !found.is_empty() || self.is_over() {
+    /// The first of these that finds something.
+    fn first(&mut self, stages: &[&dyn Fn(&mut Self) -> Vec<Found>]) -> Vec<Found> {
+        for stage in stages {
+            if self.is_over() {
                 break;
             }
-            // Some states of what all states have alike are no place.
-            let is_there =
-                |edit: &&Edit| at.axis != Axis::State || self.graph.extent(edit.target(&self.graph)).state;
-            let placed = |edit: &Edit| Edit { at: Some(at), ..*edit };
-            let edits = plain.iter().filter(is_there).map(placed).collect();
-            let factors = numbers.iter().filter(|edit| matches!(edit.patch, Patch::Scaled(_)));
-            let factors: Vec<Edit> = factors.filter(is_there).map(placed).collect();
-            found = self.tried(edits);
-            if found.is_empty() {
-                found = self.with_numbers(&factors);
+            let found = stage(self);
+            if !found.is_empty() {
+                return found;
             }
         }
-        found
+        Vec::new()
+    }
+
+    /// One edit more without a number that is found, everywhere.
+    fn with_plain(&mut self) -> Vec<Found> {
+        let mut edits = self.of_writing(edit::plain(&self.graph, &self.program, self.case.problem));
+        if self.tensors == [TensorName::LastState] {
+            edits.extend(last_state::edits(self));
+        }
+        self.tried(edits)
+    }
+
+    /// One edit more with a number that is found, everywhere.
+    fn with_number(&mut self) -> Vec<Found> {
+        let edits = self.of_writing(edit::with_number(&self.graph, &self.program, self.case.problem));
+        self.with_numbers(&edits)
+    }
+
+    /// Those of these edits that are about what a way of writing has of its own: the others are tried as edits of the specified program.
+    fn of_writing(&self, edits: Vec<Edit>) -> Vec<Edit> {
+        match self.writing {
+            Writing::Specified => edits,
+            _ => edit::of_writing(edits, self.known, self.specified.find(Symbol::State)),
+        }
+    }
+
+    /// One edit more at some positions, at some states, or where a value is small or large.
+    fn at_places(&mut self) -> Vec<Found> {
+        let plain = edit::plain(&self.graph, &self.program, self.case.problem);
+        let mut factors = edit::with_number(&self.graph, &self.program, self.case.problem);
+        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
+        let mut places = self.looks.places(self.case);
+        // Of a reversed run positions would be told against the file's own order.
+        let is_reversed = self.case.problem.conventions.direction == Direction::Reverse;
+        places.retain(|place| place.axis == Axis::State || !is_reversed);
+        let at = |search: &Self, edits: &[Edit], place: Place| -> Vec<Edit> {
+            // Some states of what all states have alike are no place.
+            let is_there = |edit: &&Edit| {
+                place.axis != Axis::State || search.graph.extent(edit.target(&search.graph)).state
+            };
+            let placed = |edit: &Edit| Edit { when: Some(Condition::At(place)), ..*edit };
+            edits.iter().filter(is_there).map(placed).collect()
+        };
+        for &place in &places {
+            let mut edits = plain.clone();
+            edits.extend(edit::of_blocks(&self.graph, &self.program, place));
+            let edits = at(self, &edits, place);
+            let found = self.tried(edits);
+            if !found.is_empty() || self.is_over() {
+                return found;
+            }
+        }
+        for place in places {
+            let edits = at(self, &factors, place);
+            let found = self.with_numbers(&edits);
+            if !found.is_empty() || self.is_over() {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
+    /// One edit more where a value is small or large.
+    fn at_values(&mut self) -> Vec<Found> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let plain = edit::plain(&self.graph, &self.program, self.case.problem);
+        let conditioned = values::conditioned(self, &plain);
+        self.tried(conditioned)
     }
 
     /// Other forms, and one edit of other ways of writing.
-    fn written_otherwise(&mut self) -> Vec<Found> {
+    fn written_otherwise(&mut self, find: &dyn Fn(&mut Self) -> Vec<Found>) -> Vec<Found> {
         let (form, nodes) = (self.case.form, self.nodes);
         let chunks = self.looks.chunks(self.case.problem.shape.seqlen).into_iter().map(Writing::Chunked);
         let all = Writing::others(form).into_iter().chain(chunks).chain([Writing::Inverses]);
@@ -277,12 +374,21 @@ impl<'a> Search<'a> {
                 continue;
             };
             (self.program, self.writing, self.nodes) = (program.clone(), writing, self.graph.len());
-            if let Writing::Other { .. } = writing {
-                found.extend(self.explained_by(&program, false, 1));
+            if writing.is_a_mistake() {
+                let is_asked = self.case.work.asks_for_all()
+                    || said::writing(writing, &self.specified)
+                        .is_some_and(|(name, _)| self.case.work.asks(&name));
+                if !is_asked {
+                    (self.program, self.writing, self.nodes) =
+                        (self.specified.clone(), Writing::Specified, nodes);
+                    self.forget();
+                    continue;
+                }
+                found.extend(self.explained_by(&program, writing.reads_far(), 1));
             } else {
                 let looks = Looks::from_start(self.case, &self.tensors, &self.order);
                 let usual = std::mem::replace(&mut self.looks, looks);
-                found.extend(self.with_one(false));
+                found.extend(find(self));
                 self.looks = usual;
             }
             (self.program, self.writing, self.nodes) = (self.specified.clone(), Writing::Specified, nodes);
@@ -306,10 +412,12 @@ impl<'a> Search<'a> {
         let mut firsts: Vec<(f64, Edit)> = Vec::new();
         let mut seen: Vec<crate::program::Id> = Vec::new();
         let numbers = edit::with_number(&self.graph, &specified, self.case.problem);
-        let factors = numbers.into_iter().filter(|edit| !matches!(edit.patch, Patch::Plus(..)));
+        let is_first = |edit: &Edit| !matches!(edit.patch, Patch::Plus(..)) && self.asks(edit);
+        let factors: Vec<Edit> = numbers.into_iter().filter(is_first).collect();
         let mut candidates = edit::plain(&self.graph, &specified, self.case.problem);
+        candidates.retain(|edit| self.asks(edit));
         self.sort(&mut candidates);
-        let found: Vec<Edit> = factors.flat_map(|edit| number::least(self, edit)).collect();
+        let found: Vec<Edit> = factors.into_iter().flat_map(|edit| number::least(self, edit)).collect();
         for edit in candidates.into_iter().chain(found) {
             if self.is_over() {
                 break;
@@ -327,15 +435,27 @@ impl<'a> Search<'a> {
         firsts.sort_by(|a, b| a.0.total_cmp(&b.0));
         firsts.truncate(FIRSTS);
         let mut best: Vec<Found> = Vec::new();
-        for (_, first) in firsts {
+        for (rank, (_, first)) in firsts.into_iter().enumerate() {
             if self.is_over() {
                 break;
             }
             self.program = first.apply(&mut self.graph, &specified);
             self.nodes = self.graph.len();
             self.edits = vec![first];
-            let alone = self.fit(&self.program.clone(), false).0.residual;
-            let mut found = self.with_one(false);
+            let alone = self.fit(&self.program.clone(), false).residual;
+            let after = Looks::after(self.case, &self.tensors, &self.order, (&self.graph, &self.program));
+            let begins_late = after.begins_late();
+            let usual = std::mem::replace(&mut self.looks, after);
+            let mut stages: Vec<&dyn Fn(&mut Self) -> Vec<Found>> =
+                vec![&Self::with_plain, &Self::with_number];
+            if begins_late {
+                stages.insert(1, &Self::at_places);
+            }
+            if rank < LIKELIEST {
+                stages.push(&Self::at_values);
+            }
+            let mut found = self.first(&stages);
+            self.looks = usual;
             (self.program, self.nodes) = (specified.clone(), nodes);
             self.edits.clear();
             self.forget();
@@ -357,7 +477,7 @@ impl<'a> Search<'a> {
     /// Residual of one edit alone.
     fn left_by(&mut self, edit: Edit) -> f64 {
         let program = edit.apply(&mut self.graph, &self.specified);
-        let residual = self.fit(&program, false).0.residual;
+        let residual = self.fit(&program, false).residual;
         self.forget();
         residual
     }
@@ -377,6 +497,7 @@ impl<'a> Search<'a> {
 
     /// Those of these edits that explain the case, the cheapest first.
     fn tried(&mut self, mut edits: Vec<Edit>) -> Vec<Found> {
+        edits.retain(|edit| self.asks(edit));
         self.sort(&mut edits);
         let mut found: Vec<Found> = Vec::new();
         for edit in edits {
@@ -393,7 +514,11 @@ impl<'a> Search<'a> {
     /// How an edit fits the case, where it explains it.
     fn explains(&mut self, edit: Edit) -> Option<Found> {
         let program = edit.apply(&mut self.graph, &self.program);
-        let is_same = program.out == self.program.out && program.last_state == self.program.last_state;
+        let changes = |name: &TensorName| match name {
+            TensorName::Out => program.out != self.program.out,
+            _ => program.last_state != self.program.last_state,
+        };
+        let is_same = !self.tensors.iter().any(changes);
         let is_far = edit.reads_far(&self.graph);
         let has_number = edit.has_number() || self.edits.iter().any(Edit::has_number);
         let least = if has_number { FEWEST_TOLD } else { 1 };
@@ -411,19 +536,19 @@ impl<'a> Search<'a> {
     /// have to be told at least.
     fn explained_by(&mut self, program: &Program, reads_far: bool, least: usize) -> Option<Found> {
         let held = reads_far || !self.looks.refute(self.case, &self.graph, program);
-        let (fit, told) = held.then(|| self.fit(program, true))?;
-        if !(fit.explains() && fit.tells && told >= least) {
+        let fit = held.then(|| self.fit(program, true))?;
+        // Bounds that are wider than the error agree with anything.
+        if !(fit.explains() && fit.tells && fit.told >= least.max(fit.wrong / TOLD)) {
             return None;
         }
         let outputs = self.looks.outputs(&self.graph, program);
         Some(Found { writing: self.writing, edits: self.edits.clone(), fit, outputs })
     }
 
-    /// How a program fits, and how many of the elements that are wrong it says something of: those that are more than its bound,
-    /// or exactly its own value.
-    fn fit(&mut self, program: &Program, hasty: bool) -> (Fit, usize) {
+    /// How a program fits.
+    fn fit(&mut self, program: &Program, hasty: bool) -> Fit {
         let (case, graph) = (self.case, &self.graph);
-        let (whole, told) = (RefCell::new(&mut self.whole), Cell::new(0));
+        let whole = RefCell::new(&mut self.whole);
         let is_wide = self.writing == Writing::Inverses;
         let channel = |row: usize| {
             case.work.add(case.problem.shape.seqlen * case.problem.shape.dstate);
@@ -434,36 +559,26 @@ impl<'a> Search<'a> {
                     Evaluator::whole(case.problem, case.problem.judged_channels[row]).tensors(graph, program)
                 }
             };
-            for (name, of) in tensors.iter_mut().filter(|(name, _)| self.tensors.contains(name)) {
-                let (got, want) = (&case.got[name], &case.want[name]);
-                let (from, bounds) = (row * of.values.len(), &case.budget.tensors[name].bound);
-                for (i, &value) in of.values.iter().enumerate() {
-                    let at = from + i;
-                    let (got, want, bound) = (got.values[at], want.values[at], bounds[at / want.width]);
-                    let own = &mut of.bound[i / case.want[name].width];
-                    if is_wide {
-                        // Terms that cancel lose digits that no other way of writing loses.
-                        *own = own.min(WIDEST * bound);
-                    }
-                    // What is no number proves nothing by itself.
-                    let is_told = got.is_finite() && (got - want).abs() > bound;
-                    told.set(told.get() + usize::from(is_told && (got.abs() > *own || got == value)));
+            if is_wide {
+                // Terms that cancel lose digits that no other way of writing loses.
+                for (name, of) in tensors.iter_mut().filter(|(name, _)| self.tensors.contains(name)) {
+                    let bounds = &case.budget.tensors[name].bound[row * of.bound.len()..];
+                    of.bound.iter_mut().zip(bounds).for_each(|(own, bound)| *own = own.min(WIDEST * bound));
                 }
             }
             Cow::Owned(Channel { tensors })
         };
-        let fit = fit(case, &self.tensors, &self.order, channel, hasty);
-        (fit, told.get())
+        fit(case, &self.tensors, &self.order, channel, hasty)
     }
 
     /// The same of edits whose number is found.
     fn with_numbers(&mut self, edits: &[Edit]) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
-        for edit in edits {
+        for edit in edits.iter().filter(|edit| self.asks(edit)).copied().collect::<Vec<_>>() {
             if self.is_over() {
                 break;
             }
-            let candidates = number::candidates(self, *edit);
+            let candidates = number::candidates(self, edit);
             found.extend(candidates.into_iter().find_map(|edit| self.explains(edit)));
         }
         found.sort_by(|a, b| a.cost().total_cmp(&b.cost()));
@@ -503,8 +618,9 @@ fn is_wrong(got: f64, want: f64, bound: f64) -> bool {
     !is_within
 }
 
-/// Positions at which an edit may hold alone, of a run that is right before `first`.
-fn positions(first: usize, seqlen: usize) -> Vec<Place> {
+/// Positions at which an edit may hold alone, of a run that is right before `first`, or of one in both directions that is right
+/// behind `last`.
+fn positions([first, last]: [usize; 2], seqlen: usize) -> Vec<Place> {
     let mut sets = Vec::new();
     if let Some(from) = u32::try_from(first).ok().filter(|from| *from > 0) {
         sets.extend([Set::Only(from), Set::From(from), Set::Multiples(from)]);
@@ -513,6 +629,22 @@ fn positions(first: usize, seqlen: usize) -> Vec<Place> {
         sets.retain(|set| !matches!(set, Set::Multiples(of) if (*of as usize) >= seqlen || *of < 2));
     } else {
         sets.push(Set::Only(0));
+    }
+    let behind = (seqlen - 1).saturating_sub(last) as u32;
+    if behind > 0 {
+        let last = last as u32;
+        let starts = [1, 2, 3].into_iter().flat_map(|by| {
+            [
+                Set::BeforeMultiples((last + 1) / by),
+                Set::Every { of: behind / by, rest: last % (behind / by).max(1) },
+            ]
+        });
+        let is_short = |set: &Set| match set {
+            Set::BeforeMultiples(of) | Set::Every { of, .. } => (2..seqlen).contains(&(*of as usize)),
+            _ => true,
+        };
+        sets.extend(starts.filter(is_short));
+        sets.push(Set::Only(last));
     }
     sets.into_iter().map(Place::positions).collect()
 }

@@ -2,7 +2,8 @@
 //! least squares.
 
 use super::Search;
-use crate::judge::diagnose::numbers;
+use super::look::CHANNELS;
+use crate::judge::numbers;
 use crate::program::Real;
 use crate::program::edit::{Edit, Patch};
 use crate::tensor::TensorName;
@@ -11,6 +12,11 @@ use crate::tensor::TensorName;
 const FACTORS: [f64; 4] = [1.0, 0.5, 2.0, -1.0];
 const MULTIPLES: [f64; 1] = [0.0];
 const STEPS: usize = 12;
+/// Shares of the values that are below two limits, to begin with.
+const LOW: [f64; 4] = [0.02, 0.1, 0.25, 0.4];
+const HIGH: [f64; 4] = [0.6, 0.75, 0.9, 0.98];
+/// Turns in which two limits are found.
+const TURNS: usize = 3;
 /// Largest share of the error that may be left in a look for a number to be worth more looks.
 const LEFT: f64 = 0.05;
 /// Numbers that are tried of those that are within its uncertainty.
@@ -18,8 +24,13 @@ const TRIED: usize = 3;
 
 /// An edit with the numbers that are possible, the simplest first.
 pub fn candidates(search: &mut Search, edit: Edit) -> Vec<Edit> {
+    if let Patch::Within(..) = edit.patch {
+        return within(search, edit).into_iter().collect();
+    }
     for start in starts(search, edit) {
-        let Some((found, distance)) = fitted(search, edit, start) else { continue };
+        let Some((found, distance)) = fitted(search, &|at| with(edit, at), start, (LEFT, usize::MAX)) else {
+            continue;
+        };
         let known = numbers::near(found, distance, search.case.problem.shape.dstate);
         // Factors of 0 and 1 are no numbers that are found.
         let is_number =
@@ -38,10 +49,11 @@ fn starts(search: &mut Search, edit: Edit) -> Vec<f64> {
     }
 }
 
-/// An edit with the number that leaves the least of the error, where that is less than all of it.
+/// An edit with the number that leaves the least of the error in the shortest looks, where that is less than all of it: what else is
+/// wrong may begin later.
 pub fn least(search: &mut Search, edit: Edit) -> Option<Edit> {
     let start = *starts(search, edit).first()?;
-    let (found, distance) = fitted_to(search, edit, start, f64::INFINITY)?;
+    let (found, distance) = fitted(search, &|at| with(edit, at), start, (f64::INFINITY, CHANNELS))?;
     let known = numbers::near(found, distance, search.case.problem.shape.dstate);
     known.first().map(|known| with(edit, known.value))
 }
@@ -49,6 +61,7 @@ pub fn least(search: &mut Search, edit: Edit) -> Option<Edit> {
 fn with(edit: Edit, number: f64) -> Edit {
     let patch = match edit.patch {
         Patch::Scaled(_) => Patch::Scaled(Real::new(number)),
+        Patch::Number(_) => Patch::Number(Real::new(number)),
         Patch::Plus(other, _) => Patch::Plus(other, Real::new(number)),
         Patch::AtLeast(_) => Patch::AtLeast(Real::new(number)),
         Patch::AtMost(_) => Patch::AtMost(Real::new(number)),
@@ -58,19 +71,22 @@ fn with(edit: Edit, number: f64) -> Edit {
     Edit { patch, ..edit }
 }
 
-/// The number, and how far off it may be, relative; none where it leaves much of the error.
-fn fitted(search: &mut Search, edit: Edit, start: f64) -> Option<(f64, f64)> {
-    fitted_to(search, edit, start, LEFT)
-}
-
-fn fitted_to(search: &mut Search, edit: Edit, start: f64, most: f64) -> Option<(f64, f64)> {
+/// The number with which an edit leaves the least in so many looks, and how far off it may be, relative; none where that is more than a
+/// share of the error.
+fn fitted(
+    search: &mut Search,
+    of: &dyn Fn(f64) -> Edit,
+    start: f64,
+    (most, looks): (f64, usize),
+) -> Option<(f64, f64)> {
     let mut at = start;
-    let base = residuals(search, with(edit, neutral(edit)))?;
+    let mut residuals = |edit| residuals(search, edit, looks);
+    let base = residuals(neutral(of(start)))?;
     let all: f64 = base.iter().map(|r| r * r).sum();
-    let mut now = residuals(search, with(edit, at))?;
+    let mut now = residuals(of(at))?;
     for _ in 0..STEPS {
         let by = 1e-3 * at.abs().max(0.1);
-        let moved = residuals(search, with(edit, at + by))?;
+        let moved = residuals(of(at + by))?;
         let slopes = moved.iter().zip(&now).map(|(after, before)| (after - before) / by);
         let (mut of_both, mut of_slope) = (0.0, 0.0);
         slopes.zip(&now).for_each(|(slope, residual)| {
@@ -82,7 +98,7 @@ fn fitted_to(search: &mut Search, edit: Edit, start: f64, most: f64) -> Option<(
         }
         let step = -of_both / of_slope;
         at += step;
-        now = residuals(search, with(edit, at))?;
+        now = residuals(of(at))?;
         let left: f64 = now.iter().map(|r| r * r).sum();
         if step.abs() <= 1e-3 / of_slope.sqrt() || step.abs() < 1e-13 * at.abs() {
             let is_worth = left <= most * most * all || left <= now.len() as f64;
@@ -97,18 +113,55 @@ fn fitted_to(search: &mut Search, edit: Edit, start: f64, most: f64) -> Option<(
     None
 }
 
-/// The number with which an edit changes nothing.
-fn neutral(edit: Edit) -> f64 {
+/// Two limits, found in turn.
+fn within(search: &mut Search, edit: Edit) -> Option<Edit> {
+    let of = |low, high| Edit { patch: Patch::Within(Real::new(low), Real::new(high)), ..edit };
+    let (lows, highs) = (quantiles(search, edit, &LOW), quantiles(search, edit, &HIGH));
+    let pairs = lows.iter().flat_map(|low| highs.iter().map(move |high| (*low, *high)));
+    let mut best = (f64::INFINITY, (0.0, 0.0));
+    for (low, high) in pairs {
+        let program = of(low, high).apply(&mut search.graph, &search.program);
+        let left = search.looks.left(search.case, &search.graph, &program);
+        search.forget();
+        if left < best.0 {
+            best = (left, (low, high));
+        }
+    }
+    let (mut low, mut high) = best.1;
+    let mut off = [0.0; 2];
+    for _ in 0..TURNS {
+        let to = (f64::INFINITY, usize::MAX);
+        (high, off[1]) = fitted(search, &|high| of(low, high), high, to).unwrap_or((high, off[1]));
+        (low, off[0]) = fitted(search, &|low| of(low, high), low, to).unwrap_or((low, off[0]));
+    }
+    if off.contains(&0.0) {
+        return None;
+    }
+    let dstate = search.case.problem.shape.dstate;
+    let simple = |value, off| numbers::near(value, off, dstate).first().map(|known| known.value);
+    Some(of(simple(low, off[0])?, simple(high, off[1])?))
+}
+
+/// An edit whose number changes nothing.
+fn neutral(edit: Edit) -> Edit {
+    let [low, high] = [f64::NEG_INFINITY, f64::INFINITY];
     match edit.patch {
-        Patch::Plus(..) => 0.0,
-        Patch::AtLeast(_) => f64::NEG_INFINITY,
-        Patch::AtMost(_) => f64::INFINITY,
-        _ => 1.0,
+        Patch::Plus(..) => with(edit, 0.0),
+        Patch::AtLeast(_) => with(edit, low),
+        Patch::AtMost(_) => with(edit, high),
+        Patch::Within(..) => Edit { patch: Patch::Within(Real::new(low), Real::new(high)), ..edit },
+        Patch::Number(_) => Edit { patch: Patch::Scaled(Real::new(1.0)), ..edit },
+        _ => with(edit, 1.0),
     }
 }
 
 /// Limits that some of the values of a node are beyond, in the longest look.
 fn limits(search: &mut Search, edit: Edit) -> Vec<f64> {
+    quantiles(search, edit, &[0.5, 0.1, 0.9, 0.25, 0.75])
+}
+
+/// Values of a node, of which these shares are smaller, in the longest look.
+fn quantiles(search: &mut Search, edit: Edit, shares: &[f64]) -> Vec<f64> {
     let target = edit.target(&search.graph);
     let Some(look) = search.looks.all.last_mut() else { return Vec::new() };
     let column = look.evaluator.column(&search.graph, target, look.at);
@@ -117,18 +170,18 @@ fn limits(search: &mut Search, edit: Edit) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values.dedup();
     let at = |share: f64| values.get((share * values.len() as f64) as usize).copied();
-    let shares: &[f64] = if values.len() < 3 { &[] } else { &[0.5, 0.1, 0.9, 0.25, 0.75] };
+    let shares = if values.len() < 3 { &[] } else { shares };
     shares.iter().filter_map(|share| at(*share)).collect()
 }
 
-/// Differences of the outputs that were recorded from those of a program, in units of the specified bounds, in all looks.
-fn residuals(search: &mut Search, edit: Edit) -> Option<Vec<f64>> {
+/// Differences of the outputs that were recorded from those of a program, in units of the specified bounds, in so many looks.
+fn residuals(search: &mut Search, edit: Edit, looks: usize) -> Option<Vec<f64>> {
     let program = edit.apply(&mut search.graph, &search.program);
     let (case, graph) = (search.case, &search.graph);
     let seqlen = case.problem.shape.seqlen;
     let (got, bounds) = (&case.got[TensorName::Out].values, &case.budget.tensors[TensorName::Out].bound);
     let mut all = Vec::new();
-    for look in &mut search.looks.all {
+    for look in search.looks.all.iter_mut().take(looks) {
         case.work.add(look.window.len * case.problem.shape.dstate);
         let row = look.evaluator.out(graph, &program);
         let from = look.row * seqlen + look.window.first;

@@ -1,9 +1,10 @@
 //! An edit in words: a name that scripts may know, what differs in one sentence, and the lines of the program that do.
 
-use crate::program::edit::{Edit, Patch, Site};
+use super::aliases;
+use crate::program::edit::{Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
 use crate::program::writing::Writing;
-use crate::program::{Axis, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Symbol};
+use crate::program::{Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Symbol};
 use crate::results::Diagnosis;
 
 /// Lines of a program that are shown beside the specified ones.
@@ -18,19 +19,11 @@ pub fn diagnosis(
     residual: f64,
 ) -> Diagnosis {
     let (mut names, mut whats, mut program) = (Vec::new(), Vec::new(), written.clone());
-    match writing {
-        Writing::Specified | Writing::Inverses => {}
-        Writing::Other { a_bar, b_bar } => {
-            names.push(match a_bar == b_bar {
-                true => format!("runs-as-{}", b_bar.name()),
-                false => format!("a-bar-of-{}-b-bar-of-{}", a_bar.name(), b_bar.name()),
-            });
-            whats.push(match a_bar == b_bar {
-                true => format!("it computes {}", b_bar.name()),
-                false => format!("Ā is that of {}, B̄ that of {}", a_bar.name(), b_bar.name()),
-            });
-        }
-        Writing::Chunked(length) => whats.push(format!("in chunks of {length}")),
+    if let Writing::Chunked(length) = writing {
+        whats.push(format!("in chunks of {length}"));
+    } else if let Some((name, what)) = self::writing(writing, specified) {
+        names.push(name);
+        whats.push(what);
     }
     for edit in edits {
         names.push(name(graph, &program, edit));
@@ -51,6 +44,36 @@ pub fn diagnosis(
     Diagnosis { name: names.join(" + "), what, residual }
 }
 
+/// The name of another form, or of what is written wrongly, and what it does.
+pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)> {
+    match writing {
+        Writing::Specified | Writing::Inverses | Writing::Chunked(_) => None,
+        Writing::Other { a_bar, b_bar } if a_bar == b_bar => {
+            Some((format!("runs-as-{}", b_bar.name()), format!("it computes {}", b_bar.name())))
+        }
+        Writing::Other { a_bar, b_bar } => Some((
+            format!("a-bar-of-{}-b-bar-of-{}", a_bar.name(), b_bar.name()),
+            format!("Ā is that of {}, B̄ that of {}", a_bar.name(), b_bar.name()),
+        )),
+        Writing::FlippedInPart(flips) => {
+            let which = |is: bool| -> String {
+                let names = flips.named().into_iter().filter(|(_, flipped)| *flipped == is);
+                names.map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+            };
+            Some(match specified.find(Symbol::ReversedState) {
+                Some(_) => (
+                    "poly-flipped-in-part".to_owned(),
+                    format!("of a scan over the flipped sequence not flipped: {}", which(false)),
+                ),
+                None => (
+                    "flipped-in-part".to_owned(),
+                    format!("flipped along the sequence: {}; not flipped: {}", which(true), which(false)),
+                ),
+            })
+        }
+    }
+}
+
 /// What one edit does.
 fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
@@ -64,7 +87,7 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Site::Use { .. } if matches!(edit.patch, Patch::Outside { .. }) => String::new(),
         Site::Use { user, .. } => format!(" in {}", printer.meaning(user)),
     };
-    let place = edit.at.map_or_else(String::new, |at| format!(" {}", at.described()));
+    let place = edit.when.map_or_else(String::new, |when| format!(" {}", printer.condition(when)));
     let mut what = match edit.patch {
         Patch::Number(number) if is_left_out(graph, program, edit) => {
             let noun = if number.value() == 1.0 { "the factor " } else { "" };
@@ -80,8 +103,23 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
             format!("{times}{other} is {verb} {old}")
         }
         Patch::Scaled(by) => format!("{old} is multiplied by {}", number_text(by)),
+        Patch::Within(low, high) => {
+            format!("{old} is kept within [{}, {}]", number_text(low), number_text(high))
+        }
+        Patch::FunctionMoved => {
+            format!("{} stands in the place of {old}: a function of another factor", printer.text(patched))
+        }
+        Patch::Circular => format!("the end of the sequence goes on at its start in the scan of {old}"),
+        Patch::OtherDirection => "last_state is that of a scan against the sequence".to_owned(),
+        Patch::Starting(start) => {
+            let from = match start {
+                Start::Initial => "the initial state",
+                Start::Last => "the last state of the scan along the sequence",
+                Start::ItemBefore => "what the batch item before has ended with",
+            };
+            format!("the scan of {old} starts from {from}")
+        }
         Patch::Turned(by) => format!("the imaginary part of {old} is multiplied by {}", number_text(by)),
-        Patch::Clipped(size) => format!("{old} is kept within ±{}", number_text(size)),
         Patch::Times(other) => format!("{old} is multiplied by {}", printer.text(other)),
         Patch::Over(other) => format!("{old} is divided by {}", printer.text(other)),
         Patch::AtLeast(low) => format!("{old} is at least {}", number_text(low)),
@@ -129,15 +167,22 @@ fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
 }
 
 /// A name in the form of all others.
-fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
+pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let of = word(graph, program, target);
     let patch = match edit.patch {
         Patch::Number(number) if !is_left_out(graph, program, edit) => {
-            format!("{}-for-{of}", if number.value() == 1.0 { "one" } else { "zero" })
+            let number = match number.value() {
+                0.0 => "zero",
+                1.0 => "one",
+                _ => "a-number",
+            };
+            format!("{number}-for-{of}")
         }
         Patch::Number(_) | Patch::Instead(None) => format!("{of}-missing"),
         Patch::Other(other) | Patch::Kept(other) => format!("{}-for-{of}", word(graph, program, other)),
+        Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
+        Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
         Patch::Instead(Some(function)) | Patch::Applied(function) => {
             format!("{}-of-{of}", function_word(function))
         }
@@ -151,7 +196,13 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Plus(other, _) => format!("{}-added-to-{of}", word(graph, program, other)),
         Patch::AtLeast(_) => format!("{of}-at-least"),
         Patch::AtMost(_) => format!("{of}-at-most"),
-        Patch::Clipped(_) => format!("{of}-clipped"),
+        Patch::Within(..) => format!("{of}-clipped"),
+        Patch::OtherDirection => "last-state-of-reversed".to_owned(),
+        Patch::FunctionMoved => format!("function-of-other-factor-in-{of}"),
+        Patch::Circular => "circular".to_owned(),
+        Patch::Starting(Start::Initial) => format!("{of}-from-initial-state"),
+        Patch::Starting(Start::Last) => format!("{of}-not-reset"),
+        Patch::Starting(Start::ItemBefore) => format!("{of}-not-reset-between-items"),
         Patch::Turned(_) => format!("{of}-angle-scaled"),
         Patch::Stored(to) => format!("{of}-in-{to}"),
         Patch::Carried(factor) if factor.value() == 0.0 => format!("{of}-lost"),
@@ -162,7 +213,35 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Exclusive => "state-off-by-one".to_owned(),
         Patch::Exchanged => "scan-operands-exchanged".to_owned(),
     };
-    if edit.at.is_some() { format!("{patch}-at-positions") } else { patch }
+    // A coefficient is named as such, whatever of it is another.
+    let is_arithmetic = matches!(
+        edit.patch,
+        Patch::Number(_)
+            | Patch::Other(_)
+            | Patch::Times(_)
+            | Patch::Over(_)
+            | Patch::Scaled(_)
+            | Patch::Plus(..)
+    );
+    let patch = if of == "b-bar" && is_arithmetic { "b-bar-identified".to_owned() } else { patch };
+    let within = match edit.site {
+        Site::Within { root, .. } => match word(graph, program, root).as_str() {
+            "a-bar" => "-in-a-bar",
+            "input" => "-in-b-bar",
+            _ => "",
+        },
+        _ => "",
+    };
+    let patch = format!("{patch}{within}");
+    let whole = match edit.when {
+        None => patch,
+        Some(Condition::At(place)) if place.axis == Axis::State => format!("{patch}-at-states"),
+        Some(Condition::At(_)) => format!("{patch}-at-positions"),
+        Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
+        Some(Condition::Below(..)) => format!("{patch}-near-0"),
+        Some(Condition::Above(..)) => format!("{patch}-above-limit"),
+    };
+    aliases::known(whole)
 }
 
 /// An index that is read in the place of another.
@@ -184,7 +263,28 @@ fn index_word(axis: Axis, index: Index) -> String {
         (_, Index::Reversed) => format!("{of}s-reversed"),
         (_, Index::At(_)) => format!("of-one-{of}"),
         (_, Index::Modulo(_)) => format!("of-{of}-modulo"),
+        (_, Index::ReversedIn(_)) => format!("reversed-in-blocks-of-{of}s"),
         (_, Index::BlockStart(_) | Index::BlockBefore(_)) => format!("of-blocks-of-{of}s"),
+    }
+}
+
+/// What a sum or a product is in the scan.
+fn part(graph: &Graph, program: &Program, id: Id) -> Option<&'static str> {
+    let operands = graph.op(id).operands();
+    let is = |input: Input| move |id: &Id| *graph.op(*id) == Op::Input(input);
+    let has = |input: Input| operands.iter().any(is(input));
+    let driven = || match program.find(Symbol::State).map(|state| graph.op(state)) {
+        Some(Op::Scan(scan)) => graph.reached(&[scan.drive]).contains(&id),
+        _ => false,
+    };
+    match graph.op(id) {
+        Op::Product(_) if has(Input::A) && operands.len() == 2 => Some("exponent"),
+        Op::Product(_) if has(Input::D) => Some("skip"),
+        Op::Product(_) if has(Input::C) => Some("read-state"),
+        Op::Sum(_) if has(Input::DeltaBias) => Some("biased-delta"),
+        Op::Apply(_, of) if is(Input::Z)(of) => Some("gate"),
+        Op::Product(_) | Op::Sum(_) if driven() => Some("b-bar"),
+        _ => None,
     }
 }
 
@@ -220,6 +320,9 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
     }
     if id == program.last_state {
         return "last-state".to_owned();
+    }
+    if let Some(name) = part(graph, program, id) {
+        return name.to_owned();
     }
     match graph.op(id) {
         Op::Input(input) => match input {
@@ -280,7 +383,7 @@ fn function_word(function: Function) -> String {
         Function::Conjugate => "conjugate",
         Function::RealPart => "real-part",
         Function::ImaginaryPart => "imaginary-part",
-        Function::Exchanged => "exchanged-parts",
+        Function::PartsExchanged => "parts-exchanged",
         Function::Within(..) => "within-limits",
     }
     .to_owned()

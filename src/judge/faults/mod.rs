@@ -19,7 +19,6 @@ mod maps;
 mod moved;
 pub mod only;
 pub mod partial_sums;
-pub mod pieces;
 pub mod place;
 mod quotient;
 mod readout;

@@ -8,8 +8,9 @@ use crate::tensor::GradientName;
 pub fn named(graph: &Graph, program: &Program, edit: &Edit, of: GradientName) -> Option<String> {
     let target = edit.target(graph);
     let role = role(graph, program, target)?;
-    if let Some(at) = edit.at {
-        return at_places(role, edit.patch, (at.axis, at.set), graph.op(target));
+    if let Some(when) = edit.when {
+        let place = when.place()?;
+        return at_places(role, edit.patch, (place.axis, place.set), graph.op(target));
     }
     let name = match (role, edit.patch) {
         ("softplus-slope", Patch::Number(number)) if number == Real::new(1.0) => "softplus-slope-missing",
@@ -20,7 +21,7 @@ pub fn named(graph: &Graph, program: &Program, edit: &Edit, of: GradientName) ->
         ("gradient", Patch::Instead(None)) => "gradient-conjugated",
         ("gradient", Patch::Applied(Function::Conjugate)) => "gradient-conjugated",
         ("gradient", Patch::Applied(Function::RealPart)) => "gradient-real-part",
-        ("gradient", Patch::Applied(Function::Exchanged)) => "gradient-parts-exchanged",
+        ("gradient", Patch::Applied(Function::PartsExchanged)) => "gradient-parts-exchanged",
         ("gradient", Patch::At(Axis::Position, Index::Reversed)) => "gradient-reversed",
         ("gradient", Patch::At(Axis::Position, Index::Shifted(-1))) => "gradient-one-later",
         ("gradient", Patch::At(Axis::Position, Index::Shifted(1))) => "gradient-one-earlier",

@@ -3,7 +3,8 @@
 use crate::problem::{InputType, Problem, Shape};
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::{
-    Accumulator, Axis, Function, Graph, Id, Index, Input, Op, Over, Place, Program, Real, Scan, Set, Symbol,
+    Accumulator, Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Place, Program, Real, Scan,
+    Set, Symbol,
 };
 
 /// Members of a sum up to which each may be missing alone.
@@ -68,15 +69,19 @@ pub fn of_folds(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit
         let only = [0, members.saturating_sub(1)].map(Set::Only).into_iter();
         let sets = (1..members).flat_map(|k| [Set::From(k), Set::Until(k)]).chain(only);
         let site = Site::Use { user, operand: 0 };
-        let missing = |set| Edit { site, patch: Patch::Number(Real::ZERO), at: Some(Place { axis, set }) };
+        let missing = |set| Edit {
+            site,
+            patch: Patch::Number(Real::ZERO),
+            when: Some(Condition::At(Place { axis, set })),
+        };
         edits.extend(sets.map(missing));
         let site = Site::Value(user);
         if count > 1 {
             let patch = Patch::Scaled(Real::new(1.0 / count as f64));
-            edits.push(Edit { site, patch, at: None });
+            edits.push(Edit { site, patch, when: None });
         }
         let others = otherwise(graph, user, problem).into_iter().filter_map(|op| graph.find(&op));
-        edits.extend(others.map(|other| Edit { site, patch: Patch::Kept(other), at: None }));
+        edits.extend(others.map(|other| Edit { site, patch: Patch::Kept(other), when: None }));
     }
     edits
 }
@@ -102,10 +107,13 @@ pub fn at_places(graph: &Graph, program: &Program, edits: &[Edit], places: &[Pla
                 | Patch::Instead(None)
                 | Patch::Stored(_)
         );
-        is_it && is_plain && edit.at.is_none()
+        is_it && is_plain && edit.when.is_none()
     };
     let some: Vec<&Edit> = edits.iter().filter(is_there).collect();
-    places.iter().flat_map(|at| some.iter().map(|edit| Edit { at: Some(*at), ..**edit })).collect()
+    places
+        .iter()
+        .flat_map(|at| some.iter().map(|edit| Edit { when: Some(Condition::At(*at)), ..**edit }))
+        .collect()
 }
 
 /// What scans lose, or have more often, where it is carried on at some positions: states, with all that reads them, and adjoints.
@@ -128,25 +136,25 @@ pub fn carried(graph: &Graph, program: &Program, places: &[Place]) -> Vec<Edit> 
         let factors = CARRIED.map(|factor| Patch::Carried(Real::new(factor)));
         let kept = [InputType::Bf16, InputType::F16].map(Patch::Stored);
         let patches = factors.into_iter().chain(kept);
-        patches.map(move |patch| Edit { site, patch, at: Some(at) })
+        patches.map(move |patch| Edit { site, patch, when: Some(Condition::At(at)) })
     };
     places.iter().flat_map(|at| sites.iter().flat_map(move |site| of(*site, *at))).collect()
 }
 
 /// Gradients that stand in each other's place, have their parts exchanged, or are cut to a size; states of other positions.
 pub fn of_gradients(graph: &Graph, program: &Program, all: &[Id]) -> Vec<Edit> {
-    let of = |id, patch| Edit { site: Site::Value(id), patch, at: None };
+    let of = |id, patch| Edit { site: Site::Value(id), patch, when: None };
     let out = program.out;
     let is_other = |other: &&Id| **other != out && graph.extent(**other) == graph.extent(out);
     let others = all.iter().filter(is_other).map(|other| of(out, Patch::Other(*other)));
-    let mut edits: Vec<Edit> = others.chain([of(out, Patch::Applied(Function::Exchanged))]).collect();
+    let mut edits: Vec<Edit> = others.chain([of(out, Patch::Applied(Function::PartsExchanged))]).collect();
     for id in graph.reached(&[out]) {
         if matches!(graph.op(id), Op::Scan(_)) {
             let far = [-2, 2].map(|by| Patch::At(Axis::Position, Index::Shifted(by)));
             edits.extend(far.map(|patch| of(id, patch)));
         }
         if id == out || matches!(graph.op(id), Op::Input(Input::OutGradient)) {
-            edits.extend(SIZES.map(|size| of(id, Patch::Clipped(Real::new(size)))));
+            edits.extend(SIZES.map(|size| of(id, Patch::Within(Real::new(-size), Real::new(size)))));
         }
     }
     edits
@@ -181,7 +189,7 @@ pub fn within(graph: &Graph, program: &Program, edits: &[Edit]) -> Vec<Edit> {
     let mut all = Vec::new();
     for root in parts(graph, program) {
         let reached = graph.reached(&[root]);
-        for edit in edits.iter().filter(|edit| edit.at.is_none() && is_plain(edit.patch)) {
+        for edit in edits.iter().filter(|edit| edit.when.is_none() && is_plain(edit.patch)) {
             if let Site::Value(of) = edit.site
                 && of != root
                 && reached.contains(&of)
@@ -241,7 +249,7 @@ pub fn with_terms(graph: &Graph, program: &Program) -> Vec<Edit> {
         let operand = graph.op(*user).operands().iter().position(|of| Some(*of) == program.find(Symbol::H));
         sites.extend(operand.map(|operand| Site::Use { user: *user, operand }));
     }
-    let of = |site: Site, term: Id| Edit { site, patch: Patch::Plus(term, Real::ZERO), at: None };
+    let of = |site: Site, term: Id| Edit { site, patch: Patch::Plus(term, Real::ZERO), when: None };
     sites.into_iter().flat_map(|site| terms.iter().map(move |term| of(site, *term))).collect()
 }
 
@@ -252,7 +260,7 @@ pub fn of_slopes(program: &Program) -> Vec<Edit> {
         Some([Function::Conjugate, Function::RealPart].map(|function| Edit {
             site,
             patch: Patch::Applied(function),
-            at: None,
+            when: None,
         }))
     };
     let all = [[Symbol::ABarByDelta, Symbol::HByDelta], [Symbol::ABarByA, Symbol::HByA]];

@@ -3,7 +3,8 @@
 use super::Search;
 use super::backward::Backward;
 use super::rows::{channels, elements, index_along, width};
-use crate::judge::diagnose::{FEWEST_TOLD, NEARLY, NEARLY_ROUNDED, NEEDED, numbers};
+use crate::judge::diagnose::{FEWEST_TOLD, NEARLY, NEARLY_ROUNDED, NEEDED};
+use crate::judge::numbers;
 use crate::judge::ulp::Format;
 use crate::program::adjoint::Derivation;
 use crate::program::edit::{Edit, Patch};

@@ -226,7 +226,13 @@ impl<'a> Search<'a> {
             let of = |set: Set| (0..len).all(|i| !there[i] || set.contains(i) == wrong[i]);
             let first = wrong.iter().position(|wrong| *wrong)? as u32;
             let last = wrong.iter().rposition(|wrong| *wrong)? as u32;
-            let sets = [Set::From(first), Set::Until(last + 1), Set::Only(first), Set::Odd, Set::Even];
+            let sets = [
+                Set::From(first),
+                Set::Until(last + 1),
+                Set::Only(first),
+                Set::Every { of: 2, rest: 1 },
+                Set::Every { of: 2, rest: 0 },
+            ];
             let is_all = wrong == there;
             sets.into_iter().find(|set| !is_all && of(*set)).map(|set| Part { axis, set })
         })

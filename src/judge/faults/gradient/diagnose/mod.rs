@@ -208,9 +208,7 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         models.extend(fitting(&of_edges, look));
     }
     // An edit of the backward pass says more than what is found by numbers, and than two models.
-    let is_left = |models: &[Model], fitted: &[Diagnosis]| {
-        fitted.is_empty() && !models.iter().any(agrees)
-    };
+    let is_left = |models: &[Model], fitted: &[Diagnosis]| fitted.is_empty() && !models.iter().any(agrees);
     if found.iter().zip(&fitted).any(|(models, fitted)| is_left(models, fitted)) {
         let mut by_edits = gradients::by_edits(case, failing);
         for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {

@@ -77,21 +77,6 @@ pub fn decimal(value: f64) -> String {
     shown(rounded)
 }
 
-/// 1 with so much more or less, of one digit: a factor next to 1 that somebody has typed. With two digits there would be one next to
-/// anything.
-pub fn next_to_1(found: f64) -> Option<f64> {
-    let off: f64 = format!("{:.0e}", found.abs() - 1.0).parse().ok()?;
-    // As decimals are written, not as sums are.
-    let value: f64 = format!("{:.9}", 1.0 + off).parse().ok()?;
-    (off != 0.0).then_some(found.signum() * value)
-}
-
-/// Whether a number is one that is chosen beside another mistake: of two digits, a fraction or a constant. One of more digits says
-/// more than the mistake beside it, which then fits by chance.
-pub fn is_simple(value: f64, n: usize) -> bool {
-    near(value, 1e-9, n).iter().any(|known| known.digits <= 2)
-}
-
 /// A decimal without an exponent where that is short.
 fn shown(value: f64) -> String {
     let text = if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e5) {

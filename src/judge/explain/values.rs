@@ -1,0 +1,86 @@
+//! Conditions on values under which alone an edit may hold: a series near 0, a threshold above which a function is another, zeros that are
+//! skipped.
+
+use std::collections::HashSet;
+
+use super::Search;
+use super::evaluate::Evaluator;
+use super::functions::modulus;
+use crate::program::edit::{Edit, Patch};
+use crate::program::{Condition, Id, Op, Real, Symbol};
+
+/// Limits that people type.
+const LIMITS: [f64; 25] = [
+    1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0,
+    3.0, 4.0, 5.0, 8.0, 10.0, 15.0, 20.0,
+];
+/// Below this only 0 is.
+const ZERO: f64 = f32::MIN_POSITIVE as f64;
+/// Channels in whose values limits have to differ.
+const CHANNELS: usize = 3;
+
+/// Edits under each condition that divides the values of the most wrong channels in another way.
+pub fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
+    let nodes = search.graph.reached(&[search.program.out, search.program.last_state]);
+    let is_argument =
+        |id: &Id| nodes.iter().any(|user| matches!(search.graph.op(*user), Op::Apply(_, of) if of == id));
+    let is_input = |id: &Id| matches!(search.graph.op(*id), Op::Input(_));
+    let step = search.program.find(Symbol::StepSize);
+    let deciding = |id: &Id| is_argument(id) || is_input(id) || Some(*id) == step;
+    let deciding: Vec<Id> = nodes.iter().copied().filter(deciding).collect();
+    let deciding = deciding.into_iter().map(|id| (id, is_argument(&id) || Some(id) == step));
+    let conditions: Vec<Condition> = deciding.flat_map(|of| dividing(search, of)).collect();
+    let graph = &search.graph;
+    let mut edits = Vec::new();
+    for edit in plain {
+        let is_tried = match edit.patch {
+            Patch::Number(_) | Patch::Instead(_) | Patch::Other(_) | Patch::Times(_) | Patch::Over(_) => true,
+            Patch::Scaled(by) => by.value() == -1.0,
+            _ => false,
+        };
+        let target = edit.target(graph);
+        let holds = |when: &Condition| {
+            let Some(of) = when.of() else { return false };
+            let is_before = of <= target || matches!(graph.op(of), Op::Input(_));
+            let extent = graph.extent(of);
+            // Thresholds are those of functions of one number for each position.
+            let is_threshold = matches!(edit.patch, Patch::Instead(_)) && !extent.state;
+            let is_kind = matches!(when, Condition::Below(..)) || is_threshold;
+            is_before
+                && is_kind
+                && extent.is_within(graph.extent(target))
+                && (extent.position || extent.state)
+        };
+        if is_tried {
+            let conditions = conditions.iter().filter(|when| holds(when));
+            edits.extend(conditions.map(|when| Edit { when: Some(*when), ..*edit }));
+        }
+    }
+    edits
+}
+
+/// Conditions on a value that hold somewhere and not everywhere; of inputs whether they are 0.
+fn dividing(search: &Search, (of, is_argument): (Id, bool)) -> Vec<Condition> {
+    let is_input = matches!(search.graph.op(of), Op::Input(_)) && !is_argument;
+    let columns = search.order.iter().take(CHANNELS).map(|&row| {
+        let at = search.case.problem.judged_channels[row];
+        Evaluator::whole(search.case.problem, at).column(&search.graph, of, at)
+    });
+    let values: Vec<_> = columns.flat_map(|column| column.value.clone()).collect();
+    let below = LIMITS.into_iter().filter(|_| !is_input).chain(is_input.then_some(ZERO));
+    let below = below.map(|limit| Condition::Below(of, Real::new(limit)));
+    let above = LIMITS.into_iter().filter(|_| !is_input).map(|limit| Condition::Above(of, Real::new(limit)));
+    let mut known: HashSet<(bool, usize)> = HashSet::new();
+    let mut divides = |when: &Condition| {
+        let count = values.iter().filter(|value| match when {
+            Condition::Below(_, limit) => modulus(**value) < limit.value(),
+            Condition::Above(_, limit) => value.re > limit.value(),
+            Condition::At(_) => false,
+        });
+        let count = count.count();
+        // Limits that divide values alike have as many below them.
+        let is_new = known.insert((matches!(when, Condition::Below(..)), count));
+        is_new && count > 0 && count < values.len()
+    };
+    below.chain(above).filter(|when| divides(when)).collect()
+}
