@@ -29,7 +29,7 @@ use crate::tensor::GradientName::{self, Delta, U, Z};
 use crate::tensor::{Gradients, Named};
 
 /// Units of work in which one edit of a gradient is looked for.
-const MOST: u64 = 40_000_000;
+const MOST: u64 = 20_000_000;
 /// Positions times states of all channels up to which all values of the specified program are kept.
 const KEPT: usize = 1 << 15;
 /// Bits within which edits that explain a gradient are said beside each other, and how many are compared in others.
