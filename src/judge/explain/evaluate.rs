@@ -9,12 +9,11 @@ use std::rc::Rc;
 use num_complex::Complex64;
 
 use super::functions::{INFINITE, applied, modulus, rounded, times};
-use crate::judge::budget::{LAMBDA, ReadoutRoundings, complex_at, store_error};
+use super::point::Point;
+use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
 use crate::judge::faults::scan::Row;
-use crate::problem::{Operand, OutputGradients, Problem};
-use crate::program::{
-    Accumulator, Axis, Condition, Extent, Graph, Id, Index, Input, Op, Over, Program, Scan,
-};
+use crate::problem::{OutputGradients, Problem};
+use crate::program::{Accumulator, Axis, Condition, Extent, Graph, Id, Index, Op, Over, Program, Scan};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
@@ -459,16 +458,7 @@ impl<'a> Evaluator<'a> {
         (item, channel): (usize, usize),
         (l, n): (usize, usize),
     ) -> Complex64 {
-        let shape = self.problem.shape;
-        let mut point = Point {
-            item,
-            channel,
-            group: channel / (shape.dim / shape.groups),
-            n,
-            l,
-            transposed: false,
-            halves: false,
-        };
+        let mut point = Point::new(self.problem, (item, channel), (l, n));
         let mut at = id;
         loop {
             match *graph.op(at) {
@@ -516,124 +506,5 @@ fn reads_input(graph: &Graph, id: Id) -> bool {
         Op::Input(_) => true,
         Op::At { of, .. } => reads_input(graph, of),
         _ => false,
-    }
-}
-
-/// Where an input is read.
-struct Point {
-    item: usize,
-    channel: usize,
-    group: usize,
-    n: usize,
-    l: usize,
-    /// Whether its memory has the two last axes exchanged.
-    transposed: bool,
-    /// Whether its complex numbers are taken for all real parts before all imaginary ones.
-    halves: bool,
-}
-
-impl Point {
-    /// Moves along an axis; none where 0 is read.
-    fn moved(&mut self, problem: &Problem, axis: Axis, index: Index) -> Option<()> {
-        let shape = problem.shape;
-        if (axis, index) == (Axis::Item, Index::Transposed) {
-            let at = self.channel * shape.batch + self.item;
-            (self.item, self.channel) = (at / shape.dim, at % shape.dim);
-            return Some(());
-        }
-        if index == Index::Transposed {
-            self.transposed = !self.transposed;
-            return Some(());
-        }
-        if index == Index::Halves {
-            self.halves = true;
-            return Some(());
-        }
-        match axis {
-            Axis::Item => self.item = index.of(self.item, shape.batch)?,
-            Axis::Channel => self.channel = index.of(self.channel, shape.dim)?,
-            Axis::Group => {
-                // A channel's remainder takes the place of its quotient.
-                let from = if matches!(index, Index::Modulo(_)) { self.channel } else { self.group };
-                self.group = index.of(from, shape.groups)?;
-            }
-            Axis::State => self.n = index.of(self.n, shape.dstate)?,
-            Axis::Position => self.l = index.of(self.l, shape.seqlen)?,
-        }
-        Some(())
-    }
-
-    /// The number there; none of what the problem does not hold.
-    fn read(&self, (problem, given): (&Problem, Option<&OutputGradients>), input: Input) -> Complex64 {
-        let (shape, weights) = (problem.shape, problem.weights);
-        let unknown = Complex64::new(f64::NAN, f64::NAN);
-        let sequence = |values: &[f32]| {
-            let (channel, l) = match self.transposed {
-                true => {
-                    let within = self.l * shape.dim + self.channel;
-                    (within / shape.seqlen, within % shape.seqlen)
-                }
-                false => (self.channel, self.l),
-            };
-            let row = problem.row_if_held(self.item, channel);
-            row.map_or(unknown, |row| f64::from(values[row * shape.seqlen + l]).into())
-        };
-        // Number of a block of rows of so many.
-        let number = |values: &[f32], (first, index): (usize, usize), row: usize| match self.halves {
-            true => {
-                let re = first * weights.width() + index / row * 2 * row + index % row;
-                Complex64::new(f64::from(values[re]), f64::from(values[re + row]))
-            }
-            false => complex_at(weights, values, (first + index) * weights.width()),
-        };
-        let weight = |values: &[f32]| {
-            let index = match self.transposed {
-                true => self.n * shape.dim + self.channel,
-                false => self.channel * shape.dstate + self.n,
-            };
-            number(values, (0, index), shape.dstate)
-        };
-        let operand = |values: &[f32], operand| match operand {
-            Operand::Constant => weight(values),
-            Operand::Variable => match problem.group_row_if_held(self.item, self.group) {
-                None => unknown,
-                Some(row) => {
-                    let index = match self.transposed {
-                        true => self.l * shape.dstate + self.n,
-                        false => self.n * shape.seqlen + self.l,
-                    };
-                    number(values, (row * shape.dstate * shape.seqlen, index), shape.seqlen)
-                }
-            },
-        };
-        let of_channel =
-            |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |of| f64::from(of[self.channel])).into();
-        let states = |values: Option<&Vec<f32>>| match (values, problem.row_if_held(self.item, self.channel))
-        {
-            (Some(states), Some(_)) => {
-                let (channel, n) = match self.transposed {
-                    true => {
-                        let flat = self.n * shape.dim + self.channel;
-                        (flat / shape.dstate, flat % shape.dstate)
-                    }
-                    false => (self.channel, self.n),
-                };
-                complex_at(weights, states, problem.state_index((self.item, channel), n))
-            }
-            _ => unknown,
-        };
-        match input {
-            Input::U => sequence(&problem.u),
-            Input::Delta => sequence(&problem.delta),
-            Input::Z => problem.z.as_ref().map_or(unknown, |z| sequence(z)),
-            Input::A => weight(&problem.a),
-            Input::B => operand(&problem.b, problem.b_operand),
-            Input::C => operand(&problem.c, problem.c_operand),
-            Input::D => of_channel(&problem.d),
-            Input::DeltaBias => of_channel(&problem.delta_bias),
-            Input::OutGradient => given.map_or(unknown, |given| sequence(&given.dout)),
-            Input::InitialState => states(problem.initial_state.as_ref()),
-            Input::LastStateGradient => states(given.and_then(|given| given.dlast_state.as_ref())),
-        }
     }
 }

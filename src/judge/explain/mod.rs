@@ -14,6 +14,7 @@ mod last_state;
 mod look;
 mod number;
 mod part;
+mod point;
 mod said;
 mod values;
 

@@ -2,7 +2,7 @@
 
 use holdfast::judge::faults::gradient::catalogue;
 use holdfast::judge::faults::gradient::variant::{GateSlope, Variant};
-use holdfast::judge::faults::gradient::{adjoint, all, find};
+use holdfast::judge::faults::gradient::{adjoint, all};
 use holdfast::method::Method;
 use holdfast::problem::{Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, Delta, U, Z};

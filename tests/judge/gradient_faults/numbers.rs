@@ -1,16 +1,13 @@
 //! Promise: numbers that are found are said as simple fractions where they are, and small ones, or those of a few elements, are
 //! not found by chance.
 
-use holdfast::judge::faults::gradient::find;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
-use holdfast::tensor::GradientName::{D, Z};
+use holdfast::tensor::GradientName::D;
 
 use super::blank::told;
 use super::skip::{grad_d, plain};
-use super::{Known, random};
+use super::Known;
 use crate::cases::each;
-use crate::support::problems::{Layout, generator};
 
 /// What is said of grad.D where the first position counts so often.
 fn said_of_first(factor: f64) -> Vec<String> {

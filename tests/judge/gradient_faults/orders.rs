@@ -103,18 +103,6 @@ fn nothing_comes_before_what_makes_it_so() {
     assert!(names[0] == catalogue::ZERO && names.len() > 1, "{names:?}");
 }
 
-/// Of two descriptions of the same, the one that divides by something is roundabout.
-#[test]
-fn what_does_not_divide_comes_first() {
-    let drawn = drawn(Weights::Real, 9);
-    let known = Known::new(Method::Zoh, &drawn);
-    let mut got = known.want.clone();
-    got[C] = known.compute(fault("gate-in-c-missing"))[C].clone();
-    let judged = known.judged(&noisy(&got, &mut generator("grad.C without its gate")));
-    assert_eq!(names(&judged[C])[..2], ["gate-in-c-missing", "state-in-c-over-gate"], "{judged:?}");
-    assert!(fault("state-in-c-over-gate").divides());
-}
-
 /// What a fault would change by more than four bounds is not right as it is.
 #[test]
 fn what_would_change_what_is_right_comes_later() {

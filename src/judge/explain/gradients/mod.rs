@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        let divisors = |of: usize| (2..=of).rev().filter(move |by| of % by == 0).take(DIVISORS);
+        let divisors = |of: usize| (2..=of).rev().filter(move |by| of.is_multiple_of(*by)).take(DIVISORS);
         let mut sets = vec![Set::Only(0)];
         if first > last {
             let lengths = (2..12).map(|power| 1 << power).filter(|of| (*of as usize) < seqlen);
