@@ -4,9 +4,9 @@
 use holdfast::method::Method;
 use holdfast::tensor::GradientName::D;
 
+use super::Known;
 use super::blank::told;
 use super::skip::{grad_d, plain};
-use super::Known;
 use crate::cases::each;
 
 /// What is said of grad.D where the first position counts so often.

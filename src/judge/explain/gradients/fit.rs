@@ -80,7 +80,10 @@ impl Fit {
         let most = if one.edits().any(|edit| edit.is_fitted()) { NEARLY } else { NEEDED };
         let is_within = match one.edits().any(|edit| edit.rounds()) {
             // What lies next to a rounding boundary may go the other way.
-            true => self.share <= 1.0 && self.residual() <= most || self.residual() <= NEARLY_ROUNDED,
+            true => {
+                let is_near = self.residual() <= NEARLY_ROUNDED && self.told >= FEWEST_TOLD;
+                self.share <= 1.0 && self.residual() <= most || is_near
+            }
             false => self.share <= 1.0 && self.residual() <= most,
         };
         let pairs = if one.edits[1].is_some() { MARGIN } else { 0.0 };

@@ -161,9 +161,8 @@ impl<'a> Search<'a> {
             partial: Vec::new(),
             keeps: shape.sequence_len() * shape.dstate <= KEPT,
         };
-        let specified = search.written(Backward::default())?;
         for (name, _) in case.got.iter() {
-            if search.written[specified].of(name).is_none() {
+            if !search.specifies(name)? {
                 continue;
             }
             let (rows, part) = (search.by_error(name), search.part(name));
@@ -192,6 +191,23 @@ impl<'a> Search<'a> {
         let (nodes, evaluator) = (graph.len(), Evaluator::backward(problem, given));
         self.written.push(Written { writing, graph, program, nodes, evaluator });
         Some(self.written.len() - 1)
+    }
+
+    /// Whether the specified program computes what was to be computed: of another an edit says nothing.
+    fn specifies(&mut self, name: GradientName) -> Option<bool> {
+        let number = self.written(Backward::default())?;
+        let Some(program) = self.written[number].of(name) else { return Some(false) };
+        let all = rows(self.case.problem, name);
+        let is_right = all.into_iter().all(|at| {
+            let values = self.values((number, program.out), (name, None), at);
+            let (want, bounds) = (&self.case.want[name], &self.case.bounds[name]);
+            values.into_iter().all(|(index, value, error)| {
+                let (want, bound) = (want.values[index], bounds[index / want.width]);
+                let is_beyond = !value.is_finite() || want.abs() >= f64::from(f32::MAX);
+                is_beyond || (value - want).abs() <= bound.max(error)
+            })
+        });
+        Some(is_right)
     }
 
     fn by_error(&self, name: GradientName) -> Vec<(usize, usize)> {

@@ -153,7 +153,10 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     let mut diagnoses: Named<Vec<Diagnosis>, GradientName> =
         failing.iter().map(|&name| (name, Vec::new())).collect();
     if case.form.method().is_none() {
-        return gradients::by_edits(case, failing);
+        gradients::by_edits(case, failing)
+            .into_iter()
+            .for_each(|(name, found)| diagnoses.insert(name, found));
+        return diagnoses;
     }
     let there = failing.iter().filter(|&&name| case.got.get(name).is_some());
     let looks: Vec<Look> = there.map(|&name| Look::new(case, name)).collect();
@@ -207,16 +210,6 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     for (look, models) in looks.iter().zip(&mut found) {
         models.extend(fitting(&of_edges, look));
     }
-    // An edit of the backward pass says more than what is found by numbers, and than two models.
-    let is_left = |models: &[Model], fitted: &[Diagnosis]| fitted.is_empty() && !models.iter().any(agrees);
-    if found.iter().zip(&fitted).any(|(models, fitted)| is_left(models, fitted)) {
-        let mut by_edits = gradients::by_edits(case, failing);
-        for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
-            if let (true, Some(edits)) = (is_left(models, fitted), by_edits.get_mut(look.name)) {
-                *fitted = std::mem::take(edits);
-            }
-        }
-    }
     for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
         if fitted.is_empty() && !models.iter().any(|model| model.fit.explains()) {
             *fitted = look.in_part(computed.iter().chain(&of_edges));
@@ -233,6 +226,16 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
         if !is_named(models, fitted) {
             *fitted = look.fits();
+        }
+    }
+    // An edit of the backward pass says more than a model that would change what is right, and than two models.
+    let is_left = |models: &[Model], fitted: &[Diagnosis]| fitted.is_empty() && !models.iter().any(agrees);
+    if found.iter().zip(&fitted).any(|(models, fitted)| is_left(models, fitted)) {
+        let mut by_edits = gradients::by_edits(case, failing);
+        for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
+            if let (true, Some(edits)) = (is_left(models, fitted), by_edits.get_mut(look.name)) {
+                *fitted = std::mem::take(edits);
+            }
         }
     }
     let shared = shared_part(&looks, &fitted, failing);
