@@ -88,7 +88,8 @@ fn an_edit_of_a_gradient_that_is_planted_is_found() {
                 let (mut graph, program) = planting.program(name);
                 let nodes = graph.len();
                 let mut edits = edit::plain(&graph, &program, &planting.problem);
-                edits.retain(|edit| edit.cost() <= FEW);
+                // What is computed is hardly read at another position.
+                edits.retain(|edit| edit.cost() <= FEW && !matches!(edit.patch, Patch::At(..)));
                 for edit in edits.into_iter().skip(5).step_by(499) {
                     let edited = edit.apply(&mut graph, &program);
                     let got = planting.with(name, &graph, &edited);

@@ -1,6 +1,5 @@
 //! Promise: a fault is named that leaves a quarter of the error within the bounds, or nearly none of it near them, and no other.
 
-use holdfast::judge::faults::gradient::diagnose::NEARLY_WITHIN;
 use holdfast::judge::faults::gradient::find;
 use holdfast::method::Method;
 use holdfast::problem::OutputGradients;
