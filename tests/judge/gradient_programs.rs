@@ -10,7 +10,7 @@ use holdfast::program::edit::{self, Edit, Patch, Site};
 use holdfast::program::{Graph, Program, Real, Symbol};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
-use holdfast::tensor::GradientName::{self, A, C, U, Z};
+use holdfast::tensor::GradientName::{self, A, U, Z};
 use holdfast::tensor::{Gradients, Named};
 use rand::RngExt as _;
 
@@ -78,19 +78,19 @@ impl Planting {
     }
 }
 
-/// Each 499th edit of every method that takes few words, in gradients that have many elements.
+/// Each 997th edit of every method that takes few words, in two gradients.
 #[test]
 fn an_edit_of_a_gradient_that_is_planted_is_found() {
     each(Method::ALL, |method| {
         for weights in Weights::ALL {
             let planting = Planting::new(method, weights);
-            for name in [U, A, C, Z] {
+            for name in [A, Z] {
                 let (mut graph, program) = planting.program(name);
                 let nodes = graph.len();
                 let mut edits = edit::plain(&graph, &program, &planting.problem);
                 // What is computed is hardly read at another position.
                 edits.retain(|edit| edit.cost() <= FEW && !matches!(edit.patch, Patch::At(..)));
-                for edit in edits.into_iter().skip(5).step_by(499) {
+                for edit in edits.into_iter().skip(5).step_by(997) {
                     let edited = edit.apply(&mut graph, &program);
                     let got = planting.with(name, &graph, &edited);
                     graph.truncate(nodes);
