@@ -1,6 +1,6 @@
 //! The program that a form specifies for a problem (spec.md §2 and §3).
 
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
 use super::{Program, Symbol};
 use crate::formula::{self, Form, OFFSETS, Term, Transition};
 use crate::problem::{Problem, Weights};
@@ -31,7 +31,15 @@ impl Program {
         };
         let exclusive = problem.reads_before();
         let state = |graph: &mut Graph, start, reversed, exclusive| {
-            graph.add(Op::Scan(Scan { decay, drive, start, reversed, exclusive, stored: None }))
+            graph.add(Op::Scan(Scan {
+                decay,
+                drive,
+                start,
+                reversed,
+                exclusive,
+                stored: None,
+                carried: None,
+            }))
         };
         let forward = state(graph, start, false, false);
         let read = state(graph, start, false, exclusive);
@@ -164,7 +172,7 @@ pub(super) fn read_out(problem: &Problem, state: Id, graph: &mut Graph) -> Id {
     }
     factors.push(state);
     let read = graph.product(factors);
-    let sum = graph.add(Op::Fold(read));
+    let sum = graph.add(Op::Fold(read, Over::States));
     if problem.weights == Weights::Real {
         return sum;
     }

@@ -53,8 +53,12 @@ pub enum Patch {
     },
     /// A scan whose state is rounded as it is carried on.
     Stored(InputType),
+    /// A fold that is computed in another way, kept in a narrow type or made of other channels.
+    Kept(Id),
     /// A last state that goes on through so many padded positions, with delta and u of 0.
     Padded(u32),
+    /// A scan in which what is carried has a factor as it arrives at some positions.
+    Carried(Real),
     /// A last state that is that of the scan against the sequence, at its end.
     OtherDirection,
     /// A scan that starts from something else.
@@ -107,7 +111,7 @@ impl Edit {
         }
         let chosen = |graph: &mut Graph, target: Id| {
             let patched = self.patched(graph, target);
-            let is_scan = matches!(self.patch, Patch::Stored(_));
+            let is_scan = matches!(self.patch, Patch::Stored(_) | Patch::Carried(_));
             match self.when {
                 Some(when) if !is_scan => graph.add(Op::Choose { when, yes: patched, no: target }),
                 _ => patched,
@@ -144,7 +148,7 @@ impl Edit {
         };
         match self.patch {
             Patch::Number(number) => graph.add(Op::Number(number)),
-            Patch::Other(other) => other,
+            Patch::Other(other) | Patch::Kept(other) => other,
             Patch::Instead(function) => match (function, graph.op(target).operands()[..].first().copied()) {
                 (Some(function), Some(of)) => graph.apply(function, of),
                 (None, Some(of)) => of,
@@ -200,6 +204,12 @@ impl Edit {
                 }
                 None => target,
             },
+            Patch::Carried(factor) => match (of_scan(graph), self.when.and_then(Condition::place)) {
+                (Some(scan), Some(at)) => {
+                    graph.add(Op::Scan(Scan { carried: Some((factor, at.set)), ..scan }))
+                }
+                _ => target,
+            },
             Patch::Reversed => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { reversed: !scan.reversed, ..scan })),
                 None => target,
@@ -230,6 +240,11 @@ impl Edit {
             || matches!(self.patch, Patch::Reversed | Patch::Starting(_) | Patch::Circular)
     }
 
+    /// Whether something is kept in a narrow type.
+    pub fn rounds(&self) -> bool {
+        matches!(self.patch, Patch::Rounded(_) | Patch::Stored(_) | Patch::Kept(_))
+    }
+
     /// Whether its number was found in the data.
     pub fn has_number(&self) -> bool {
         match self.patch {
@@ -250,7 +265,9 @@ impl Edit {
             Site::Both(b, c) => b.max(c),
         };
         let patch = match self.patch {
-            Patch::Other(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => Some(id),
+            Patch::Other(id) | Patch::Kept(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => {
+                Some(id)
+            }
             Patch::Outside { user, .. } => Some(user),
             _ => None,
         };
@@ -283,6 +300,8 @@ impl Edit {
             // What everybody writes where a φ loses digits.
             Patch::Instead(Some(Function::Series(_, 1..=3))) => 2.75,
             Patch::Reversed | Patch::Exclusive => 3.75,
+            // With the positions, which are said for less than those of other edits.
+            Patch::Carried(factor) => 1.0 + bits(factor.value()),
             Patch::Exchanged => 4.0,
             Patch::Instead(Some(_)) => 4.5,
             Patch::At(_, Index::Shifted(by)) => 3.0 + f64::from(by.abs().min(4)),
@@ -299,7 +318,7 @@ impl Edit {
             Patch::Turned(by) => 5.0 + bits(by.value()),
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
             Patch::Applied(_) | Patch::Other(_) => 5.5,
-            Patch::Rounded(_) => 6.0,
+            Patch::Rounded(_) | Patch::Kept(_) => 6.0,
             Patch::Times(_) | Patch::Over(_) => 6.5,
             Patch::Scaled(by) => 4.0 + bits(by.value()),
             Patch::Plus(_, by) => 9.0 + bits(by.value()),

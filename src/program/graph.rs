@@ -45,6 +45,9 @@ pub enum Input {
     Z,
     DeltaBias,
     InitialState,
+    /// ∂L/∂out and ∂L/∂last_state of a backward pass (spec.md §6).
+    OutGradient,
+    LastStateGradient,
 }
 
 /// A function of one number.
@@ -82,6 +85,8 @@ pub enum Function {
     ImaginaryPart,
     /// Real and imaginary parts in the place of each other.
     PartsExchanged,
+    /// 1 within limits, and 0 elsewhere: the derivative of a clamp.
+    Within(Real, Real),
 }
 
 /// An axis of a run.
@@ -92,6 +97,31 @@ pub enum Axis {
     Group,
     State,
     Position,
+}
+
+/// What a fold sums over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Over {
+    States,
+    Positions,
+    /// The items of a batch.
+    Items,
+    /// So many channels in a row: those of a group, or of a head.
+    Channels(u32),
+    /// Channels that have the remainder of a group's number by the number of groups.
+    Lanes(u32),
+    /// The items of a batch, and the positions of each.
+    ItemsAndPositions,
+}
+
+/// A sum that is kept in a narrow type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Accumulator {
+    pub to: InputType,
+    /// Whether what is added is rounded to it, too.
+    pub rounds_added: bool,
+    /// Whether it starts from the last.
+    pub backwards: bool,
 }
 
 /// The index that is read in the place of i, of an axis of n.
@@ -155,6 +185,8 @@ pub struct Scan {
     pub exclusive: bool,
     /// A type that x is rounded to as it is carried on, everywhere or at some positions.
     pub stored: Option<(InputType, Option<Set>)>,
+    /// A factor that what is carried has as it arrives at some positions.
+    pub carried: Option<(Real, Set)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -170,10 +202,12 @@ pub enum Op {
         index: Index,
     },
     Scan(Scan),
-    /// The value at the last position.
+    /// The value at the first position, and at the last one.
+    First(Id),
     Last(Id),
-    /// Sum over states.
-    Fold(Id),
+    Fold(Id, Over),
+    /// A fold that is kept in a narrow type after each addition.
+    Accumulate(Id, Over, Accumulator),
     Round(Id, InputType),
     /// Cut off to a type, towards 0.
     CutOff(Id, InputType),
@@ -199,9 +233,10 @@ impl Op {
         match self {
             Op::Input(_) | Op::Number(_) => Vec::new(),
             Op::Sum(of) | Op::Product(of) => of.clone(),
-            Op::Apply(_, of) | Op::Last(of) | Op::Fold(of) => vec![*of],
-            Op::Round(of, _) | Op::CutOff(of, _) => vec![*of],
-            Op::Turned(of, _) => vec![*of],
+            Op::Apply(_, of) | Op::First(of) | Op::Last(of) => vec![*of],
+            Op::Accumulate(of, ..) => vec![*of],
+            Op::CutOff(of, _) => vec![*of],
+            Op::Fold(of, _) | Op::Round(of, _) | Op::Turned(of, _) => vec![*of],
             Op::At { of, .. } | Op::Limit { of, .. } => vec![*of],
             Op::Scan(scan) => vec![scan.decay, scan.drive, scan.start],
             Op::Choose { when, yes, no } => [*yes, *no].into_iter().chain(when.of()).collect(),
@@ -214,8 +249,10 @@ impl Op {
             (Op::Sum(_), of) => Op::Sum(of.to_vec()),
             (Op::Product(_), of) => Op::Product(of.to_vec()),
             (Op::Apply(function, _), &[of]) => Op::Apply(*function, of),
+            (Op::First(_), &[of]) => Op::First(of),
             (Op::Last(_), &[of]) => Op::Last(of),
-            (Op::Fold(_), &[of]) => Op::Fold(of),
+            (Op::Fold(_, over), &[of]) => Op::Fold(of, *over),
+            (Op::Accumulate(_, over, sum), &[of]) => Op::Accumulate(of, *over, *sum),
             (Op::Round(_, to), &[of]) => Op::Round(of, *to),
             (Op::CutOff(_, to), &[of]) => Op::CutOff(of, *to),
             (Op::Turned(_, by), &[of]) => Op::Turned(of, *by),
@@ -269,6 +306,11 @@ impl Graph {
 
     pub fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// All nodes.
+    pub fn ids(&self) -> impl Iterator<Item = Id> + use<> {
+        (0..self.nodes.len() as u32).map(Id)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -354,14 +396,21 @@ impl Graph {
     fn extent_of(&self, op: &Op) -> Extent {
         let of = |position, state| Extent { position, state };
         match op {
-            Op::Input(Input::U | Input::Delta | Input::Z) => of(true, false),
-            Op::Input(Input::A | Input::InitialState) => of(false, true),
+            Op::Input(Input::U | Input::Delta | Input::Z | Input::OutGradient) => of(true, false),
+            Op::Input(Input::A | Input::InitialState | Input::LastStateGradient) => of(false, true),
             Op::Input(Input::B) => of(self.varies[0], true),
             Op::Input(Input::C) => of(self.varies[1], true),
             Op::Input(Input::D | Input::DeltaBias) | Op::Number(_) => of(false, false),
             Op::Scan(_) => of(true, true),
-            Op::Last(x) => Extent { position: false, ..self.extent(*x) },
-            Op::Fold(x) => Extent { state: false, ..self.extent(*x) },
+            Op::First(x)
+            | Op::Last(x)
+            | Op::Fold(x, Over::Positions | Over::ItemsAndPositions)
+            | Op::Accumulate(x, Over::Positions | Over::ItemsAndPositions, _) => {
+                Extent { position: false, ..self.extent(*x) }
+            }
+            Op::Fold(x, Over::States) | Op::Accumulate(x, Over::States, _) => {
+                Extent { state: false, ..self.extent(*x) }
+            }
             Op::Choose { when, .. } => {
                 let axis = when.place().map(|place| place.axis);
                 let own = of(axis == Some(Axis::Position), axis == Some(Axis::State));

@@ -47,7 +47,12 @@ impl Place {
 
     /// The place in words.
     pub fn described(self) -> String {
-        self.set.described(if self.axis == Axis::State { "state" } else { "position" })
+        self.set.described(match self.axis {
+            Axis::Item => "item",
+            Axis::Channel | Axis::Group => "channel",
+            Axis::State => "state",
+            Axis::Position => "position",
+        })
     }
 }
 
@@ -55,6 +60,8 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Set {
     From(u32),
+    /// All before it.
+    Until(u32),
     Only(u32),
     /// Multiples of a number, but for 0.
     Multiples(u32),
@@ -71,6 +78,7 @@ impl Set {
     pub fn contains(self, index: usize) -> bool {
         match self {
             Set::From(first) => index >= first as usize,
+            Set::Until(end) => index < end as usize,
             Set::Only(one) => index == one as usize,
             Set::Multiples(of) => index > 0 && index.is_multiple_of(of as usize),
             Set::BeforeMultiples(of) => (index + 1).is_multiple_of(of as usize),
@@ -82,6 +90,7 @@ impl Set {
     pub fn described(self, noun: &str) -> String {
         match self {
             Set::From(first) => format!("from {noun} {first} on"),
+            Set::Until(end) => format!("before {noun} {end}"),
             Set::Only(one) => format!("at {noun} {one}"),
             Set::Multiples(of) => format!("at {noun}s {of}, {}, …", 2 * of),
             Set::BeforeMultiples(of) => format!("at {noun}s {}, {}, …", of - 1, 2 * of - 1),

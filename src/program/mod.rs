@@ -5,6 +5,7 @@
 //! from a form and a problem ([`specified`](Program::specified)), changed by an [`Edit`](edit::Edit) that was [`proposed`], and printed in the notation of
 //! spec.md ([`print`]). Nothing here computes; the judge evaluates programs.
 
+pub mod adjoint;
 pub mod build;
 pub mod edit;
 pub mod graph;
@@ -13,8 +14,10 @@ pub mod print;
 pub mod proposed;
 pub mod writing;
 
-pub use self::graph::{Axis, Extent, Function, Graph, Id, Index, Input, Op, Real, Scan};
+pub use self::graph::{Accumulator, Axis, Extent, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
 pub use self::mask::{Condition, Place, Set};
+
+use crate::tensor::GradientName;
 
 /// A name in a program, as it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,19 @@ pub enum Symbol {
     ReversedState,
     /// Sum of C x over the states.
     Readout,
+    /// p, the cotangent of the state, and that of poly's reversed scan (spec.md §6).
+    Adjoint,
+    ReversedAdjoint,
+    /// Ā, and h = B̄/B, of a backward pass.
+    ABar,
+    H,
+    /// Their derivatives by Δ and by A.
+    ABarByDelta,
+    HByDelta,
+    ABarByA,
+    HByA,
+    /// Of an input.
+    Gradient(GradientName),
 }
 
 /// A program: the nodes that are its outputs, and those that have names.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
 
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
 use super::{Condition, Program, Symbol};
 use crate::formula::Fraction;
 use crate::notation;
@@ -62,6 +62,12 @@ impl<'a> Printer<'a> {
     fn scan(&self, scan: &Scan, name: &str) -> String {
         let before =
             format!("{}_{{l{}1}}", name.trim_end_matches("_l"), if scan.reversed { '+' } else { '−' });
+        let before = match scan.carried {
+            Some((factor, at)) => {
+                format!("[{} {before} {}, else {before}]", number_text(factor), at.described("position"))
+            }
+            None => before,
+        };
         let decay = self.within(scan.decay, Binding::Product);
         let before = match scan.stored {
             Some((to, Some(at))) => {
@@ -126,7 +132,16 @@ impl<'a> Printer<'a> {
             Op::At { of, axis, index } => (self.at(*of, *axis, *index), Binding::One),
             Op::Scan(scan) => self.state(scan),
             Op::Last(of) => (self.text(*of).replace("_l", "_{L−1}"), Binding::One),
-            Op::Fold(of) => (format!("Σₙ {}", self.within(*of, Binding::Product)), Binding::Product),
+            Op::First(of) => (self.text(*of).replace("_l", "_0"), Binding::One),
+            Op::Fold(of, over) => {
+                (format!("{} {}", along(*over), self.within(*of, Binding::Product)), Binding::Product)
+            }
+            Op::Accumulate(of, over, sum) => {
+                let (of, to) = (self.within(*of, Binding::Product), sum.to.name());
+                let of = if sum.rounds_added { format!("{to}({of})") } else { of };
+                let from = if sum.backwards { ", from the last on" } else { "" };
+                (format!("[{} {of} kept in {to}{from}]", along(*over)), Binding::One)
+            }
             Op::CutOff(of, to) => (format!("cut_off_to_{to}({})", self.text(*of)), Binding::One),
             Op::Round(of, to) => (format!("{}({})", to.name(), self.text(*of)), Binding::One),
             Op::Limit { of, low, high } => {
@@ -225,6 +240,8 @@ impl<'a> Printer<'a> {
             Input::Z => "z",
             Input::DeltaBias => "delta_bias",
             Input::InitialState => "initial_state",
+            Input::OutGradient => "dout",
+            Input::LastStateGradient => "dlast_state",
         };
         let id = self.graph.find(&Op::Input(input));
         let varies = id.is_some_and(|id| self.graph.extent(id).position);
@@ -282,6 +299,15 @@ fn word(symbol: Symbol) -> String {
         Symbol::State => "x_l",
         Symbol::ReversedState => "x′_l",
         Symbol::Readout => "y_l",
+        Symbol::Adjoint => "p_l",
+        Symbol::ReversedAdjoint => "p′_l",
+        Symbol::ABar => "Ā_l",
+        Symbol::H => "h_l",
+        Symbol::ABarByDelta => "(∂Ā/∂Δ)_l",
+        Symbol::HByDelta => "(∂h/∂Δ)_l",
+        Symbol::ABarByA => "(∂Ā/∂A)_l",
+        Symbol::HByA => "(∂h/∂A)_l",
+        Symbol::Gradient(name) => name.name(),
     }
     .to_owned()
 }
@@ -313,6 +339,18 @@ pub fn number_text(number: Real) -> String {
     format!("{value:.7}").trim_end_matches('0').trim_end_matches('.').replace('-', "−")
 }
 
+/// The sign of a sum.
+fn along(over: Over) -> &'static str {
+    match over {
+        Over::States => "Σₙ",
+        Over::Positions => "Σₗ",
+        Over::Items => "Σ_items",
+        Over::ItemsAndPositions => "Σ_items,ₗ",
+        Over::Channels(_) => "Σ_channels",
+        Over::Lanes(_) => "Σ_channels mod groups",
+    }
+}
+
 fn subscript(k: u8) -> char {
     ['₀', '₁', '₂', '₃', '₄'].get(usize::from(k)).copied().unwrap_or('ₖ')
 }
@@ -336,6 +374,7 @@ fn function_text(function: Function) -> String {
         Function::RealPart => "Re".to_owned(),
         Function::ImaginaryPart => "Im".to_owned(),
         Function::PartsExchanged => "parts_exchanged".to_owned(),
+        Function::Within(low, high) => format!("[{} ≤ · ≤ {}]", number_text(low), number_text(high)),
         Function::OnePlus | Function::Resolvent(_) | Function::Geometric(..) | Function::Series(..) => {
             String::new()
         }

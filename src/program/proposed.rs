@@ -281,7 +281,8 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
         }
         return all;
     };
-    let of_channels = matches!(input, Input::U | Input::Delta | Input::Z | Input::InitialState);
+    let of_states = matches!(input, Input::InitialState | Input::LastStateGradient);
+    let of_channels = of_states || matches!(input, Input::U | Input::Delta | Input::Z | Input::OutGradient);
     let of_groups = matches!(input, Input::B | Input::C) && extent.position;
     if extent.position && shape.seqlen > 1 {
         let others = [Index::Held(1), Index::Clamped(-1), Index::Reversed, Index::At(0)];
@@ -295,11 +296,12 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
     }
     let is_weight = matches!(input, Input::A | Input::D | Input::DeltaBias) || !of_channels && !of_groups;
     let last = match (of_channels, of_groups, is_weight) {
+        _ if of_states => shape.dstate.min(shape.dim),
         (true, ..) => shape.seqlen.min(shape.dim),
         (_, true, _) => shape.seqlen.min(shape.dstate),
         _ => shape.dstate.min(shape.dim),
     };
-    if last > 1 && !matches!(input, Input::D | Input::DeltaBias | Input::InitialState) {
+    if last > 1 && !matches!(input, Input::D | Input::DeltaBias) {
         all.push((Axis::State, Index::Transposed));
     }
     if problem.weights == Weights::Complex && extent.state {

@@ -16,6 +16,7 @@ mod explains;
 mod figures;
 mod functions;
 mod gradient_faults;
+mod gradient_programs;
 mod gradient_sensitivity;
 mod gradients;
 mod lanes;

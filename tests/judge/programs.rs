@@ -1,15 +1,16 @@
-//! Promise: a specified program computes what the truth has; edits that were planted in one are found, as they are or as others that
+//! Promise: a specified program computes what the truth has, gradients too; edits that were planted in one are found, as they are or as others that
 //! compute the same, and said with their place; and of what no edit computes nothing is said.
 
 use holdfast::formula::Form;
-use holdfast::judge::budget;
+use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Work;
-use holdfast::judge::explain::{Evaluator, by_edits, by_two_edits, specified};
+use holdfast::judge::explain::{Evaluator, by_edits, by_two_edits, gradients, specified};
 use holdfast::method::Method;
+use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StepLimit};
 use holdfast::problem::plan::Spec;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
+use holdfast::problem::{Axes, InputType, Operand, OutputGradients, Problem, Shape, Shared, Weights, regime};
 use holdfast::program::proposed;
-use holdfast::program::{Graph, Program};
+use holdfast::program::{Graph, Program, Symbol};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::{Named, TensorName, Tensors};
@@ -57,12 +58,68 @@ fn a_specified_program_is_the_truth_within_its_own_bound() {
     });
 }
 
+#[test]
+fn its_adjoint_is_the_truth_of_gradients() {
+    let usual = Conventions::default();
+    let stated = Conventions {
+        reads: Reads::BeforeUpdate,
+        output: ComplexOutput::RealPart,
+        limit: StepLimit::new(0.05, 0.12).expect("limits"),
+        ..usual
+    };
+    // Two channels of a head share what heads may share.
+    let by = Some(2);
+    let heads = Conventions {
+        axes: Axes { shared: Shared { delta: by, delta_bias: by, a: by, d: by }, ..Axes::default() },
+        ..usual
+    };
+    let cases = Weights::ALL.into_iter().flat_map(|weights| {
+        let operands = [Operand::Variable, Operand::Constant].into_iter();
+        operands.flat_map(move |b| [usual, stated, heads].map(|conventions| (weights, b, conventions)))
+    });
+    each(cases.collect::<Vec<_>>(), |(weights, b, conventions)| {
+        let problem = Problem { conventions, ..problem(weights, b) };
+        let mut random = generator("adjoints");
+        let mut drawn = |len: usize| (0..len).map(|_| random.random_range(-1.0f32..1.0)).collect::<Vec<_>>();
+        let states = problem.shape.batch * problem.a.len();
+        let problem = Problem { initial_state: Some(drawn(states)), ..problem };
+        let given = OutputGradients { dout: drawn(problem.u.len()), dlast_state: Some(drawn(states)) };
+        for truth in truth::gradient::solve(&problem, &given, &Method::ALL).expect("certified") {
+            let form = Form::from(truth.method);
+            let (graph, program) = gradients::specified(form, &problem, &given).expect("an adjoint");
+            let pass = Pass {
+                form: truth.method.into(),
+                problem: &problem,
+                given: &given,
+                contract: &Contract::FRAMEWORK,
+            };
+            let judged = budget::gradient::bounds(pass);
+            let mut evaluator = Evaluator::backward(&problem, &given);
+            for (name, want) in truth.tensors.iter() {
+                let id = program.find(Symbol::Gradient(name)).expect("a gradient");
+                let mut count = 0;
+                for row in gradients::rows(&problem, name) {
+                    let of = (&problem, name);
+                    gradients::row(&mut evaluator, (&graph, id), of, row, &mut |at, value, own| {
+                        let (want, bound) = (want.values[at], judged.tensors[name].bound[at / want.width]);
+                        let place = format!("{} {weights} {b:?} {conventions:?}: {name}[{at}]", truth.method);
+                        assert!((value - want).abs() <= 1e-6 * bound, "{place}: {value} for {want}");
+                        assert!(own.is_finite() && own >= 0.0, "{place}: {own}");
+                        count += 1;
+                    });
+                }
+                assert_eq!(count, want.values.len(), "{name}");
+            }
+        }
+    });
+}
+
 /// Two items, channels of two groups, everything that a problem may have.
-fn problem(weights: Weights) -> Problem {
+pub fn problem(weights: Weights, b: Operand) -> Problem {
     let layout = Layout {
         shape: Shape { batch: 2, dim: 4, dstate: 3, seqlen: 40, groups: 2 },
         weights,
-        b: Operand::Variable,
+        b,
         c: Operand::Variable,
         gate: true,
         extras: true,
@@ -100,7 +157,7 @@ fn said(planting: &Planting, got: &Tensors<f64>) -> Vec<String> {
 fn an_edit_that_is_planted_is_found() {
     each(Method::ALL, |method| {
         for weights in Weights::ALL {
-            let planting = Planting::new(method, problem(weights));
+            let planting = Planting::new(method, problem(weights, Operand::Variable));
             let (mut graph, program) = specified(method.into(), &planting.problem);
             let nodes = graph.len();
             for edit in proposed::plain(&graph, &program, &planting.problem).into_iter().skip(7).step_by(701)
@@ -132,7 +189,7 @@ fn with_inputs(planting: &Planting, change: impl Fn(&mut Problem)) -> Tensors<f6
 /// Of a run with another input in some channels: the first sentence, and a part of the program's lines.
 #[test]
 fn a_cause_is_said_with_its_place_and_as_a_program() {
-    let planting = Planting::new(Method::Zoh, problem(Weights::Real));
+    let planting = Planting::new(Method::Zoh, problem(Weights::Real, Operand::Variable));
     let len = planting.problem.shape.seqlen;
     let row = |item: usize, channel: usize| (item * 4 + channel) * len..(item * 4 + channel + 1) * len;
     let without_bias = with_inputs(&planting, |other| other.delta_bias = None);
@@ -164,7 +221,7 @@ fn a_cause_is_said_with_its_place_and_as_a_program() {
 /// Noise of both signs, NaN from some position on, and another run's outputs are no edit's.
 #[test]
 fn of_what_no_edit_computes_nothing_is_said() {
-    let planting = Planting::new(Method::Zoh, problem(Weights::Real));
+    let planting = Planting::new(Method::Zoh, problem(Weights::Real, Operand::Variable));
     let mut random = generator("no edit");
     let mut noise = planting.want.clone();
     noise[TensorName::Out].values.iter_mut().for_each(|value| *value += random.random_range(-1e-3..1e-3));
@@ -190,7 +247,7 @@ fn of_what_no_edit_computes_nothing_is_said() {
 /// A number that somebody may have typed is said as it was typed.
 #[test]
 fn a_number_is_found_in_the_data() {
-    let planting = Planting::new(Method::Foh, problem(Weights::Complex));
+    let planting = Planting::new(Method::Foh, problem(Weights::Complex, Operand::Variable));
     let scaled = with_inputs(&planting, |other| other.c.iter_mut().for_each(|c| *c *= 1.37));
     let found = &said(&planting, &scaled)[0];
     assert!(found.contains("1.37"), "{found}");

@@ -4,16 +4,16 @@
 //! ([`crate::promise::allowance`]), with room for other orders of the operations, as [`crate::judge::budget`] has it. They say how closely a
 //! recorded output must match a program, not whether a kernel is right.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use num_complex::Complex64;
 
 use super::functions::{INFINITE, applied, modulus, rounded, times};
-use crate::judge::budget::{ReadoutRoundings, complex_at, store_error};
+use super::point::Point;
+use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
 use crate::judge::ulp::Format;
-use crate::problem::{Operand, Problem};
-use crate::program::{Axis, Condition, Extent, Graph, Id, Index, Input, Op, Program, Scan};
+use crate::problem::{OutputGradients, Problem};
+use crate::program::{Accumulator, Axis, Condition, Extent, Graph, Id, Index, Op, Over, Program, Scan};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
@@ -97,14 +97,15 @@ pub type Entering = [Option<Rc<Column>>; 2];
 /// Evaluates programs in one window of one channel.
 pub struct Evaluator<'a> {
     problem: &'a Problem,
+    /// What a backward pass starts from.
+    given: Option<&'a OutputGradients>,
     channel: (usize, usize),
     window: Window,
     /// The positions that are computed.
     positions: std::ops::Range<usize>,
     entering: Entering,
-    columns: Vec<Option<Rc<Column>>>,
-    /// Of other channels.
-    elsewhere: HashMap<(Id, (usize, usize)), Rc<Column>>,
+    /// Of each channel.
+    columns: Vec<Vec<Option<Rc<Column>>>>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -119,19 +120,28 @@ impl<'a> Evaluator<'a> {
         let positions = window.first.saturating_sub(MARGIN)..(window.first + window.len + MARGIN).min(seqlen);
         Evaluator {
             problem,
+            given: None,
             channel,
             window,
             positions,
             entering,
-            columns: Vec::new(),
-            elsewhere: HashMap::new(),
+            columns: vec![Vec::new(); problem.shape.batch * problem.shape.dim],
         }
+    }
+
+    /// Of a backward pass that starts from these.
+    pub fn backward(problem: &'a Problem, given: &'a OutputGradients) -> Self {
+        Evaluator { given: Some(given), ..Evaluator::whole(problem, (0, 0)) }
     }
 
     /// Forgets the nodes that a graph of this many does not have.
     pub fn truncate(&mut self, len: usize) {
-        self.columns.truncate(len);
-        self.elsewhere.retain(|(id, _), _| id.index() < len);
+        self.columns.iter_mut().for_each(|columns| columns.truncate(len));
+    }
+
+    /// Forgets all nodes.
+    pub fn forget_all(&mut self) {
+        self.truncate(0);
     }
 
     /// Outputs in the window, as a kernel stores them.
@@ -170,23 +180,16 @@ impl<'a> Evaluator<'a> {
 
     /// A node's values in a channel.
     pub fn column(&mut self, graph: &Graph, id: Id, channel: (usize, usize)) -> Rc<Column> {
-        let is_here = channel == self.channel;
-        let known = match is_here {
-            true => self.columns.get(id.index()).and_then(Option::clone),
-            false => self.elsewhere.get(&(id, channel)).cloned(),
-        };
-        if let Some(known) = known {
-            return known;
+        let at = channel.0 * self.problem.shape.dim + channel.1;
+        if let Some(Some(known)) = self.columns[at].get(id.index()) {
+            return known.clone();
         }
         let column = Rc::new(self.computed(graph, id, channel));
-        if is_here {
-            if self.columns.len() <= id.index() {
-                self.columns.resize(id.index() + 1, None);
-            }
-            self.columns[id.index()] = Some(column.clone());
-        } else {
-            self.elsewhere.insert((id, channel), column.clone());
+        let columns = &mut self.columns[at];
+        if columns.len() <= id.index() {
+            columns.resize(id.index() + 1, None);
         }
+        columns[id.index()] = Some(column.clone());
         column
     }
 
@@ -298,7 +301,14 @@ impl<'a> Evaluator<'a> {
                     column.set(0, n, if is_known { of.at(last, n) } else { (f64::NAN.into(), 0.0) });
                 }
             }
-            Op::Fold(of) => {
+            Op::First(of) => {
+                let of = self.column(graph, *of, channel);
+                let is_known = self.positions.start == 0;
+                for n in 0..width {
+                    column.set(0, n, if is_known { of.at(0, n) } else { (f64::NAN.into(), 0.0) });
+                }
+            }
+            Op::Fold(of, Over::States) => {
                 let of = self.column(graph, *of, channel);
                 // Both directions of a scan that has two are one more sum.
                 let roundings = ReadoutRoundings::count(self.problem, 2.0, Arithmetic::SINGLE);
@@ -309,6 +319,22 @@ impl<'a> Evaluator<'a> {
                         error += off + roundings.additions * SUM * (modulus(value) + off);
                     }
                     column.set(k, 0, (sum, error));
+                }
+            }
+            Op::Fold(of, over) => {
+                let members = self.members(graph, (*of, *over), channel);
+                for k in 0..positions {
+                    for n in 0..width {
+                        column.set(k, n, folded(members(k, n).into_iter()));
+                    }
+                }
+            }
+            Op::Accumulate(of, over, sum) => {
+                let members = self.members(graph, (*of, *over), channel);
+                for k in 0..positions {
+                    for n in 0..width {
+                        column.set(k, n, accumulated(members(k, n), *sum));
+                    }
                 }
             }
             Op::Round(of, to) => {
@@ -353,8 +379,15 @@ impl<'a> Evaluator<'a> {
                         // Beyond this it does not hold.
                         let margin = match when {
                             Condition::At(place) => {
-                                let is_state = place.axis == Axis::State;
-                                let index = if is_state { n } else { self.positions.start + k };
+                                let index = match place.axis {
+                                    Axis::State => n,
+                                    Axis::Item => channel.0,
+                                    // Within its group.
+                                    Axis::Channel | Axis::Group => {
+                                        channel.1 % (self.problem.shape.dim / self.problem.shape.groups)
+                                    }
+                                    Axis::Position => self.positions.start + k,
+                                };
                                 if place.set.contains(index) { f64::INFINITY } else { f64::NEG_INFINITY }
                             }
                             Condition::Below(_, limit) => limit.value() - modulus(value),
@@ -375,6 +408,38 @@ impl<'a> Evaluator<'a> {
         column
     }
 
+    /// Terms of a fold, in order, for each of its positions and states.
+    fn members(
+        &mut self,
+        graph: &Graph,
+        (of, over): (Id, Over),
+        (item, d): (usize, usize),
+    ) -> impl Fn(usize, usize) -> Vec<(Complex64, f64)> + use<> {
+        let shape = self.problem.shape;
+        let of_items = (0..shape.batch).map(|item| (item, d)).collect();
+        let channels: Vec<(usize, usize)> = match over {
+            Over::States | Over::Positions => vec![(item, d)],
+            Over::Items | Over::ItemsAndPositions => of_items,
+            Over::Channels(count) => {
+                let first = d / count as usize * count as usize;
+                (first..shape.dim.min(first + count as usize)).map(|d| (item, d)).collect()
+            }
+            Over::Lanes(groups) => {
+                let (groups, group) = (groups as usize, d / (shape.dim / shape.groups));
+                (0..shape.dim).filter(|d| d % groups == group).map(|d| (item, d)).collect()
+            }
+        };
+        let all: Vec<Rc<Column>> = channels.iter().map(|at| self.column(graph, of, *at)).collect();
+        let (states, len) = (shape.dstate, self.positions.len());
+        move |k, n| match over {
+            Over::States => (0..states).map(|n| all[0].at(k, n)).collect(),
+            Over::Positions | Over::ItemsAndPositions => {
+                all.iter().flat_map(|one| (0..len).map(|k| one.at(k, n))).collect()
+            }
+            _ => all.iter().map(|one| one.at(k, n)).collect(),
+        }
+    }
+
     /// x_l = decay_l x_{l−1} + drive_l. Bounds have room for scans by trees: products of decays, and sums that join them.
     fn scan(&mut self, graph: &Graph, scan: &Scan, channel: (usize, usize), column: &mut Column) {
         let [decay, drive, start] =
@@ -392,6 +457,11 @@ impl<'a> Evaluator<'a> {
             for step in 0..len {
                 let k = if scan.reversed { len - 1 - step } else { step };
                 let l = first + k;
+                if let Some((factor, at)) = scan.carried
+                    && at.contains(l)
+                {
+                    (x, error) = (x * factor.value(), error * factor.value().abs());
+                }
                 let before = (x, error);
                 let is_outside =
                     if scan.reversed { l >= window.first + window.len } else { l < window.first };
@@ -437,20 +507,11 @@ impl<'a> Evaluator<'a> {
         (item, channel): (usize, usize),
         (l, n): (usize, usize),
     ) -> Complex64 {
-        let shape = self.problem.shape;
-        let mut point = Point {
-            item,
-            channel,
-            group: channel / (shape.dim / shape.groups),
-            n,
-            l,
-            transposed: false,
-            halves: false,
-        };
+        let mut point = Point::new(self.problem, (item, channel), (l, n));
         let mut at = id;
         loop {
             match *graph.op(at) {
-                Op::Input(input) => return point.read(self.problem, input),
+                Op::Input(input) => return point.read((self.problem, self.given), input),
                 Op::At { of, axis, index } => {
                     if point.moved(self.problem, axis, index).is_none() {
                         return Complex64::ZERO;
@@ -463,121 +524,36 @@ impl<'a> Evaluator<'a> {
     }
 }
 
+/// A sum in any order, whose roundings are random where it is long.
+fn folded(terms: impl ExactSizeIterator<Item = (Complex64, f64)>) -> (Complex64, f64) {
+    let count = terms.len() as f64;
+    let (mut sum, mut size, mut error) = (Complex64::ZERO, 0.0, 0.0);
+    for (value, off) in terms {
+        sum += value;
+        size += modulus(value) + off;
+        error += off;
+    }
+    (sum, error + count.min(LAMBDA * count.sqrt()) * SUM * size)
+}
+
+/// A sum that is rounded after each addition, from a first member that is rounded as it is read.
+fn accumulated(mut terms: Vec<(Complex64, f64)>, sum: Accumulator) -> (Complex64, f64) {
+    if sum.backwards {
+        terms.reverse();
+    }
+    let (mut all, mut error) = (Complex64::ZERO, 0.0);
+    for (value, off) in terms {
+        let (value, off) = if sum.rounds_added { rounded(value, off, sum.to) } else { (value, off) };
+        (all, error) = rounded(all + value, error + off, sum.to);
+    }
+    (all, error)
+}
+
 /// Whether a node is an input, or one that is read at other indices.
 fn reads_input(graph: &Graph, id: Id) -> bool {
     match *graph.op(id) {
         Op::Input(_) => true,
         Op::At { of, .. } => reads_input(graph, of),
         _ => false,
-    }
-}
-
-/// Where an input is read.
-struct Point {
-    item: usize,
-    channel: usize,
-    group: usize,
-    n: usize,
-    l: usize,
-    /// Whether its memory has the two last axes exchanged.
-    transposed: bool,
-    /// Whether its complex numbers are taken for all real parts before all imaginary ones.
-    halves: bool,
-}
-
-impl Point {
-    /// Moves along an axis; none where 0 is read.
-    fn moved(&mut self, problem: &Problem, axis: Axis, index: Index) -> Option<()> {
-        let shape = problem.shape;
-        if (axis, index) == (Axis::Item, Index::Transposed) {
-            let at = self.channel * shape.batch + self.item;
-            (self.item, self.channel) = (at / shape.dim, at % shape.dim);
-            return Some(());
-        }
-        if index == Index::Transposed {
-            self.transposed = !self.transposed;
-            return Some(());
-        }
-        if index == Index::Halves {
-            self.halves = true;
-            return Some(());
-        }
-        match axis {
-            Axis::Item => self.item = index.of(self.item, shape.batch)?,
-            Axis::Channel => self.channel = index.of(self.channel, shape.dim)?,
-            Axis::Group => {
-                // A channel's remainder takes the place of its quotient.
-                let from = if matches!(index, Index::Modulo(_)) { self.channel } else { self.group };
-                self.group = index.of(from, shape.groups)?;
-            }
-            Axis::State => self.n = index.of(self.n, shape.dstate)?,
-            Axis::Position => self.l = index.of(self.l, shape.seqlen)?,
-        }
-        Some(())
-    }
-
-    /// The number there; none of what the problem does not hold.
-    fn read(&self, problem: &Problem, input: Input) -> Complex64 {
-        let (shape, weights) = (problem.shape, problem.weights);
-        let unknown = Complex64::new(f64::NAN, f64::NAN);
-        let sequence = |values: &[f32]| {
-            let (channel, l) = match self.transposed {
-                true => {
-                    let within = self.l * shape.dim + self.channel;
-                    (within / shape.seqlen, within % shape.seqlen)
-                }
-                false => (self.channel, self.l),
-            };
-            let row = problem.row_if_held(self.item, channel);
-            row.map_or(unknown, |row| f64::from(values[row * shape.seqlen + l]).into())
-        };
-        // Number of a block of rows of so many.
-        let number = |values: &[f32], (first, index): (usize, usize), row: usize| match self.halves {
-            true => {
-                let re = first * weights.width() + index / row * 2 * row + index % row;
-                Complex64::new(f64::from(values[re]), f64::from(values[re + row]))
-            }
-            false => complex_at(weights, values, (first + index) * weights.width()),
-        };
-        let weight = |values: &[f32]| {
-            let index = match self.transposed {
-                true => self.n * shape.dim + self.channel,
-                false => self.channel * shape.dstate + self.n,
-            };
-            number(values, (0, index), shape.dstate)
-        };
-        let operand = |values: &[f32], operand| match operand {
-            Operand::Constant => weight(values),
-            Operand::Variable => match problem.group_row_if_held(self.item, self.group) {
-                None => unknown,
-                Some(row) => {
-                    let index = match self.transposed {
-                        true => self.l * shape.dstate + self.n,
-                        false => self.n * shape.seqlen + self.l,
-                    };
-                    number(values, (row * shape.dstate * shape.seqlen, index), shape.seqlen)
-                }
-            },
-        };
-        let of_channel =
-            |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |of| f64::from(of[self.channel])).into();
-        match input {
-            Input::U => sequence(&problem.u),
-            Input::Delta => sequence(&problem.delta),
-            Input::Z => problem.z.as_ref().map_or(unknown, |z| sequence(z)),
-            Input::A => weight(&problem.a),
-            Input::B => operand(&problem.b, problem.b_operand),
-            Input::C => operand(&problem.c, problem.c_operand),
-            Input::D => of_channel(&problem.d),
-            Input::DeltaBias => of_channel(&problem.delta_bias),
-            Input::InitialState => {
-                match (&problem.initial_state, problem.row_if_held(self.item, self.channel)) {
-                    (Some(states), Some(_)) => {
-                        complex_at(weights, states, problem.state_index((self.item, self.channel), self.n))
-                    }
-                    _ => unknown,
-                }
-            }
-        }
     }
 }

@@ -28,7 +28,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
     use Function::{
         Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, NaiveSoftplus, NegatedExp, OnePlus,
         PartsExchanged, Phi, QuickGelu, RealPart, Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu,
-        Softplus, Tanh,
+        Softplus, Tanh, Within,
     };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let real = |value: f64, slope: f64, own: f64| {
@@ -42,7 +42,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
         Exp2 => applied(Exp, x * std::f64::consts::LN_2, error),
         OnePlus => (1.0 + x, error + 2.0 * SUM * (1.0 + modulus(x))),
         Phi(k) => {
-            let value = model::phi(x)[usize::from(k)];
+            let value = phi(k, x);
             // φₖ's logarithm moves by at most about 1 where its argument does.
             (value, modulus(value) * (COEFFICIENT + U * (6.0 + modulus(x)) + 2.0 * error))
         }
@@ -94,7 +94,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             let (value, error) = applied(Exp, x, error);
             (-value, error)
         }
-        Sigmoid => real(sigmoid(x.re), 1.0, 2.0 * allowance::GATE),
+        Sigmoid => real(sigmoid(x.re), sigmoid(x.re) * sigmoid(-x.re), 2.0 * allowance::GATE),
         Tanh => real(x.re.tanh(), 1.0, 2.0 * allowance::GATE),
         Relu => real(if x.re < 0.0 { 0.0 } else { x.re }, 0.5, 0.0),
         Abs => (modulus(x).into(), error + U * modulus(x)),
@@ -107,6 +107,31 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
         RealPart => (x.re.into(), error),
         ImaginaryPart => (x.im.into(), error),
         PartsExchanged => (Complex64::new(x.im, x.re), error),
+        // What lies next to a limit may be on either side of it.
+        Within(low, high) => {
+            let [low, high] = [low, high].map(|end| end.value());
+            let is_near = (x.re - low).abs() <= error || (x.re - high).abs() <= error;
+            let value = f64::from(u8::from((low..=high).contains(&x.re)));
+            (value.into(), f64::from(u8::from(is_near && error > 0.0)))
+        }
+    }
+}
+
+/// φₖ of k up to 4.
+fn phi(k: u8, x: Complex64) -> Complex64 {
+    let known = model::phi(x);
+    match known.get(usize::from(k)) {
+        Some(known) => *known,
+        None if modulus(x) >= 1.0 => (known[3] - 1.0 / 6.0) / x,
+        // Σ xⁱ/(i + 4)!, as [`model::phi`] has φ₃.
+        None => {
+            let (mut sum, mut term) = (Complex64::ZERO, Complex64::from(1.0 / 24.0));
+            for i in 0..18 {
+                sum += term;
+                term = term * x / f64::from(i + 5);
+            }
+            sum
+        }
     }
 }
 

@@ -9,12 +9,14 @@
 mod aliases;
 mod evaluate;
 mod functions;
+pub mod gradients;
 mod last_state;
 mod look;
 mod number;
 mod pairs;
 mod part;
 mod places;
+mod point;
 mod said;
 mod values;
 

@@ -4,7 +4,9 @@ use super::aliases;
 use crate::program::edit::{Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
 use crate::program::writing::Writing;
-use crate::program::{Axis, Condition, Function, Graph, Id, Index, Input, Op, Program, Real, Set, Symbol};
+use crate::program::{
+    Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
+};
 use crate::results::Diagnosis;
 
 /// Lines of a program that are shown beside the specified ones.
@@ -127,6 +129,10 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::Padded(count) => {
             format!("{old} has gone on through {count} padded positions, with delta and u of 0")
         }
+        Patch::Carried(factor) if factor.value() == 0.0 => format!("{old} is not carried on"),
+        Patch::Carried(factor) => {
+            format!("{old} is multiplied by {} as it is carried on", number_text(factor))
+        }
         Patch::Stored(to) => format!("{old} is rounded to {to} as it is carried on"),
         Patch::Exchanged => "the scan's operator has its operands exchanged".to_owned(),
         Patch::Reversed => format!("the scan of {old} runs the other way"),
@@ -204,7 +210,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
             _ => format!("{of}-missing"),
         },
-        Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
+        Patch::Other(other) | Patch::Kept(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
         Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
         Patch::Instead(Some(function)) => match graph.op(target) {
@@ -234,6 +240,8 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Starting(Start::ItemBefore) => format!("{of}-not-reset-between-items"),
         Patch::Turned(_) => format!("{of}-angle-scaled"),
         Patch::Stored(to) => format!("{of}-in-{to}"),
+        Patch::Carried(factor) if factor.value() == 0.0 => format!("{of}-lost"),
+        Patch::Carried(_) => format!("{of}-scaled"),
         Patch::Padded(_) => format!("{of}-after-padding"),
         Patch::Outside { .. } => format!("term-outside-of-{of}"),
         Patch::Reversed => "scan-reversed".to_owned(),
@@ -258,6 +266,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Set::Only(0) => format!("{patch}-at-first"),
             Set::Only(_) => format!("{patch}-at-one-position"),
             Set::From(_) => format!("{patch}-from-some-position"),
+            Set::Until(_) => format!("{patch}-until-some-position"),
             Set::Multiples(_) | Set::BeforeMultiples(_) | Set::Every { .. } => format!("{patch}-at-chunks"),
         },
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
@@ -330,6 +339,15 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Symbol::State => "state",
             Symbol::ReversedState => "reversed-state",
             Symbol::Readout => "readout",
+            Symbol::Adjoint => "adjoint",
+            Symbol::ReversedAdjoint => "reversed-adjoint",
+            Symbol::ABar => "a-bar",
+            Symbol::H => "h",
+            Symbol::ABarByDelta => "a-bar-slope-by-delta",
+            Symbol::HByDelta => "h-slope-by-delta",
+            Symbol::ABarByA => "a-bar-slope-by-a",
+            Symbol::HByA => "h-slope-by-a",
+            Symbol::Gradient(_) => "gradient",
         }
         .to_owned();
     }
@@ -360,6 +378,8 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Input::Z => "z",
             Input::DeltaBias => "bias",
             Input::InitialState => "initial-state",
+            Input::OutGradient => "dout",
+            Input::LastStateGradient => "dlast-state",
         }
         .to_owned(),
         Op::Number(_) => "number".to_owned(),
@@ -368,8 +388,15 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
         Op::Apply(function, _) => function_word(*function),
         Op::At { of, .. } => format!("other-{}", word(graph, program, *of)),
         Op::Scan(_) => "scan".to_owned(),
+        Op::First(_) => "first".to_owned(),
         Op::Last(_) => "last".to_owned(),
-        Op::Fold(_) => "sum-over-states".to_owned(),
+        Op::Fold(_, Over::States) => "sum-over-states".to_owned(),
+        Op::Fold(_, Over::Positions) => "sum-over-positions".to_owned(),
+        Op::Fold(_, Over::Items) => "sum-over-batch".to_owned(),
+        Op::Fold(_, Over::ItemsAndPositions) => "sum-over-batch".to_owned(),
+        Op::Fold(_, Over::Channels(_)) => "sum-over-group".to_owned(),
+        Op::Fold(_, Over::Lanes(_)) => "sum-over-modulo-group".to_owned(),
+        Op::Accumulate(_, _, sum) => format!("sum-in-{}", sum.to),
         Op::Round(..) | Op::CutOff(..) => "rounded".to_owned(),
         Op::Limit { .. } => "limit".to_owned(),
         Op::Turned(..) => "turned".to_owned(),
@@ -400,6 +427,7 @@ fn function_word(function: Function) -> String {
         Function::RealPart => "real-part",
         Function::ImaginaryPart => "imaginary-part",
         Function::PartsExchanged => "parts-exchanged",
+        Function::Within(..) => "within-limits",
     }
     .to_owned()
 }

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::program::build;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::{
-    Axis, Condition, Function, Graph, Id, Index, Input, Op, Place, Program, Real, Scan, Set, Symbol,
+    Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Place, Program, Real, Scan, Set, Symbol,
 };
 use crate::tensor::TensorName;
 
@@ -277,7 +277,7 @@ impl Editor<'_> {
         let [a, b, u] = [Input::A, Input::B, Input::U].map(|input| graph.input(input));
         let [of_a, of_square] = [1, 2].map(|power| {
             let product = graph.product([vec![a; power], vec![b]].concat());
-            graph.add(Op::Fold(product))
+            graph.add(Op::Fold(product, Over::States))
         });
         let mut term = |number: f64, delta: usize, factors: &[Id]| {
             let number = graph.number(number);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use holdfast::judge::faults::gradient::catalogue::{self, Fault};
-use holdfast::judge::faults::gradient::structure;
+use holdfast::judge::faults::gradient::edges;
 use holdfast::method::Method;
 use holdfast::problem::conventions::StateHolds;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
@@ -71,13 +71,13 @@ fn various() -> Vec<(String, Method, Problem)> {
     all
 }
 
-/// Faults of the catalogue, parts, places, and places in chunks of any length.
+/// Faults of the catalogue, parts, and edges of chunks of usual lengths and of any.
 fn lists() -> [(&'static str, Vec<&'static Fault>); 4] {
     [
         ("catalogue", catalogue::ALL.iter().collect()),
         ("parts", catalogue::PARTS.iter().collect()),
-        ("places", structure::ALL.iter().collect()),
-        ("of any length", structure::OF_ANY_LENGTH.iter().collect()),
+        ("edges", edges::ALL.iter().collect()),
+        ("of any length", edges::OF_ANY_LENGTH.iter().collect()),
     ]
 }
 
@@ -97,10 +97,8 @@ fn faults_are_what_is_recorded() {
     let mut text = String::new();
     counts(&mut text, "all", |_| true);
     counts(&mut text, "round", Fault::rounds);
-    counts(&mut text, "divide", Fault::divides);
     counts(&mut text, "are separate", Fault::is_separate);
     counts(&mut text, "are factors", Fault::is_factor);
-    counts(&mut text, "have a place that can be 0", |fault| fault.without(Method::Zoh.into()).is_some());
     for (what, method, problem) in various() {
         counts(&mut text, &what, |fault| fault.applies(method.into(), &problem));
     }

@@ -2,7 +2,7 @@
 
 use holdfast::judge::faults::gradient::catalogue;
 use holdfast::judge::faults::gradient::variant::{GateSlope, Variant};
-use holdfast::judge::faults::gradient::{adjoint, all, find};
+use holdfast::judge::faults::gradient::{adjoint, all};
 use holdfast::method::Method;
 use holdfast::problem::{Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, Delta, U, Z};
@@ -35,7 +35,6 @@ fn what_counts_otherwise_is_found() {
         2.0 * s + z * s * (1.0 - s)
     };
     let of_gate = missing.iter().zip(z).map(|(base, &z)| base * slope(z.into())).collect();
-    let without_h = known.compute(find("b-without-delta").expect("a fault"))[B].values.clone();
     let each = known.want[C].values.len() / batch;
     let c = &known.want[C].values;
     let so_far: Vec<f64> =
@@ -55,7 +54,6 @@ fn what_counts_otherwise_is_found() {
             "each item of the batch has the gradient of the one 1 after it, around the end",
         ),
         (Z, of_gate, "slope-of-other-terms", "the gate's derivative is 2·σ + zσ − zσ²"),
-        (B, without_h.iter().map(|b| b * 3.0).collect(), "place-scaled", ""),
         (
             Delta,
             delta.iter().map(|d| d.clamp(-most, most)).collect(),

@@ -17,7 +17,6 @@ mod skip;
 mod slices;
 mod stands;
 mod sums;
-mod terms;
 mod thresholds;
 mod unknown;
 mod zeros;

@@ -1,16 +1,13 @@
 //! Promise: numbers that are found are said as simple fractions where they are, and small ones, or those of a few elements, are
 //! not found by chance.
 
-use holdfast::judge::faults::gradient::find;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
-use holdfast::tensor::GradientName::{D, Z};
+use holdfast::tensor::GradientName::D;
 
+use super::Known;
 use super::blank::told;
 use super::skip::{grad_d, plain};
-use super::{Known, random};
 use crate::cases::each;
-use crate::support::problems::{Layout, generator};
 
 /// What is said of grad.D where the first position counts so often.
 fn said_of_first(factor: f64) -> Vec<String> {
@@ -76,40 +73,4 @@ fn parts_that_are_the_same_are_all_said() {
         "last-position-scaled: the last position's share has the factor 3",
     ];
     assert_eq!(said, expected);
-}
-
-/// With a gate and a skip, for what is wrong with grad.z.
-fn gated(dim: usize, seqlen: usize) -> (Problem, OutputGradients) {
-    let shape = Shape { batch: 1, dim, dstate: 1, seqlen, groups: 1 };
-    let (b, c) = (Operand::Variable, Operand::Variable);
-    let layout =
-        Layout { shape, weights: Weights::Real, input: InputType::F32, b, c, gate: true, extras: true };
-    random(&layout, &mut generator("a gate and a skip"))
-}
-
-/// u is squared at a place, and what stands there has a factor besides: of eight numbers that is known, of seven it is chance.
-#[test]
-fn the_factor_of_a_place() {
-    let cases: [(&str, usize, usize, f64, Option<&str>); 5] = [
-        ("eight", 2, 4, 3.0, Some("3")),
-        ("eight of one row", 1, 8, -0.5, Some("-1/2, fitted -0.500000")),
-        ("seven", 1, 7, 3.0, None),
-        ("a small one", 2, 4, 0.002, Some("0.002000")),
-        ("one that is too small", 2, 4, 0.0005, None),
-    ];
-    each(cases, |(_, dim, seqlen, factor, text)| {
-        let drawn = gated(dim, seqlen);
-        let known = Known::new(Method::Zoh, &drawn);
-        let of = |fault: &str| known.compute(find(fault).expect("a fault"))[Z].values.clone();
-        let (without, squared) = (of("z-without-skip"), of("u-in-z-squared"));
-        let mut got = known.want.clone();
-        let values = without.iter().zip(&squared).map(|(without, with)| without + factor * (with - without));
-        got[Z].values = values.collect();
-        let said = told(&known.judged(&got)[Z]);
-        let placed = said.iter().find(|said| said.starts_with("place-scaled"));
-        let expected = text.map(|text| {
-            format!("place-scaled: u of the skip in grad.z is squared, and it has the factor {text}")
-        });
-        assert_eq!(placed, expected.as_ref(), "{said:?}");
-    });
 }

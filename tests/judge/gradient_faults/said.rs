@@ -1,8 +1,8 @@
-//! What is said of gradients with a number, a place or two faults in them.
+//! What is said of gradients with a number or two faults in them.
 
 use holdfast::judge::faults::gradient::catalogue::{self, Fault};
 use holdfast::judge::faults::gradient::variant::Variant;
-use holdfast::judge::faults::gradient::{adjoint, find, structure};
+use holdfast::judge::faults::gradient::{adjoint, edges, find};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::tensor::GradientName::{self, C, D, InitialState, Z};
@@ -86,10 +86,10 @@ fn part(known: &Known, i: usize) -> Option<Planted> {
     Some((format!("{} × {factor}", part.name), got))
 }
 
-/// Two faults at random, of the catalogue and of single places.
+/// Two faults at random, of the catalogue and of chunks.
 fn pair(known: &Known) -> Planted {
     let mut rng = generator(&format!("two faults of {} at random", known.method));
-    let all: Vec<&Fault> = catalogue::ALL.iter().chain(structure::ALL.iter()).collect();
+    let all: Vec<&Fault> = catalogue::ALL.iter().chain(edges::ALL.iter()).collect();
     loop {
         let listed = all[rng.random_range(0..catalogue::ALL.len())];
         let other = all[rng.random_range(0..all.len())];
@@ -104,25 +104,11 @@ fn pair(known: &Known) -> Planted {
     }
 }
 
-/// A fault of a single place with a factor, in one gradient that it touches.
-fn scaled_place(known: &Known) -> Planted {
-    let mut rng = generator(&format!("a place of {} with a factor", known.method));
-    loop {
-        let fault = &structure::ALL[rng.random_range(0..structure::ALL.len())];
-        let name = fault.touches[rng.random_range(0..fault.touches.len())];
-        if fault.applies(known.method.into(), known.problem) && known.want.get(name).is_some() {
-            let mut got = known.want.clone();
-            got[name].values = known.compute(fault)[name].values.iter().map(|value| 3.0 * value).collect();
-            return (format!("{name}: {} × 3", fault.name), got);
-        }
-    }
-}
-
 /// Two faults in a gradient of few numbers, or of few models, and all others right.
 #[rustfmt::skip]
 const PAIRS: [(Method, Weights, GradientName, [&str; 2]); 7] = [
     (Method::Zoh, Weights::Real, D, ["d-without-u", "sum-without-first"]),
-    (Method::Bilinear, Weights::Complex, D, ["gate-missing-in-skip", "dout-in-d-of-position-after"]),
+    (Method::Bilinear, Weights::Complex, D, ["gate-missing-in-skip", "position-last-alone"]),
     (Method::Zoh, Weights::Real, Z, ["z-without-skip", "gate-slope-sigmoid"]),
     (Method::Foh, Weights::Complex, Z, ["z-output-doubled", "gate-slope-sum"]),
     (Method::Poly, Weights::Real, Z, ["reversed-missing", "z-skip-doubled"]),
@@ -164,7 +150,7 @@ fn all_planted(known: &[Known], of_pairs: &[Known]) -> Vec<(usize, Planted)> {
     let parts = 0..catalogue::PARTS.len();
     all.extend(parts.filter_map(|i| Some((i % count, part(&known[i % count], i)?))));
     for (i, known) in known.iter().enumerate() {
-        all.extend([(i, scaled_place(known)), (i, pair(known))]);
+        all.push((i, pair(known)));
     }
     // A factor on z in Ā alone, near 1 and far from it: of C, as all other gradients are right.
     for exponent in [0.4, 0.55, 0.9995, 1.0004, 1.9] {

@@ -3,7 +3,6 @@
 
 use std::sync::LazyLock;
 
-use super::structure::{By, Site, Swap};
 use super::variant::{
     Accumulator, Carry, Clip, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
     Over, PhiSlope, Pick, PowerSlope, ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
@@ -80,7 +79,6 @@ impl Fault {
             && variant.edge.is_none_or(|(length, _)| length < seqlen)
             && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
             && (form.is_bidirectional() || !is_of_both)
-            && variant.swaps.iter().flatten().all(|swap| swap.applies(form, problem))
             && (problem.weights == Weights::Complex || !is_of_complex)
     }
 
@@ -89,26 +87,7 @@ impl Fault {
         let mut variant = Variant::specified(Method::Zoh.into());
         self.change(&mut variant);
         let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_) | Edge::AdjointStored(_))));
-        let is_swapped = variant.swaps.iter().flatten().any(|swap| swap.rounds());
-        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored || is_swapped
-    }
-
-    /// Whether it divides by what another place would lack: the roundabout one of two descriptions.
-    pub fn divides(&self) -> bool {
-        let mut variant = Variant::specified(Method::Zoh.into());
-        self.change(&mut variant);
-        variant.swaps.iter().flatten().any(|swap| matches!(swap.by, By::Over(_)))
-    }
-
-    /// The same with 0 where something else stands at a place; nothing for what is of no place, nor for places that have no 0.
-    pub fn without(&self, form: Form) -> Option<Variant> {
-        let mut variant = Variant::specified(form);
-        self.change(&mut variant);
-        let has_zero = |site: &Site| !matches!(site, Site::Deltas | Site::AdjointStart | Site::StatesStart);
-        let swap = variant.swaps[0].filter(|swap| swap.sites.iter().all(has_zero))?;
-        let mut without = Variant::specified(form);
-        without.swap(Swap { by: By::Zero, ..swap });
-        Some(without)
+        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored
     }
 
     /// Whether each gradient may have it on its own: what it does in one says nothing of the others.
@@ -533,9 +512,9 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         fault("dlast-state-scaled", "dlast_state", ADJOINT, |v, _| v.last_state = LastState::Ignored),
         fault("initial-state-scaled", "the initial state", STATES, |v, _| v.has_initial = false),
         fault("dout-in-adjoint-scaled", "dout in the adjoint", ADJOINT,
-            |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint], by: By::Zero, side: None })),
+            |v, _| v.douts[0] = 0.0),
         fault("dout-in-scan-scaled", "dout in the scan", ADJOINT_AND_C,
-            |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint, Site::DoutInC], by: By::Zero, side: None })),
+            |v, _| v.douts = [0.0; 2]),
         fault("first-position-scaled", "the first position's share", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
         fault("last-position-scaled", "the last position's share", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
         fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),

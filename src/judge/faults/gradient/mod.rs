@@ -2,16 +2,16 @@
 //! gradients that were recorded.
 //!
 //! A model changes one choice of a [`Variant`], and [`adjoint`] computes with it. [`catalogue`] lists the models that somebody
-//! thought of; [`structure`] has every place of the adjoint with every alternative that makes sense there. [`mod@diagnose`]
-//! fits them to each gradient on its own: what is wrong with grad.B hides nothing of what is wrong with grad.A, and one model
-//! that explains both is named for both. `sums` finds numbers: what counts how often in a sum, and what stands where.
+//! thought of, [`edges`] what goes wrong where chunks begin. [`mod@diagnose`] fits them to each gradient on its own: what is wrong with
+//! grad.B hides nothing of what is wrong with grad.A, and one model that explains both is named for both. What no model explains is
+//! looked for among edits of the backward pass ([`crate::judge::explain::gradients`]). `sums` finds numbers: what counts how often in a
+//! sum, and what stands where.
 
 pub mod adjoint;
 pub mod catalogue;
 pub mod diagnose;
-pub mod structure;
+pub mod edges;
 mod sums;
-mod terms;
 pub mod variant;
 mod where_it_holds;
 
@@ -21,16 +21,17 @@ use crate::formula::Form;
 use crate::problem::{OutputGradients, Problem};
 use crate::tensor::Gradients;
 
-pub use self::diagnose::{Case, diagnose};
+pub use self::diagnose::diagnose;
+pub use crate::judge::explain::gradients::Case;
 
 /// Every model's name, and what it says is wrong.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     let parts = catalogue::PARTS.iter().map(|part| (part.name, part.what));
-    let listed = catalogue::ALL.iter().chain(structure::ALL.iter()).map(|fault| (fault.name, fault.what));
+    let listed = catalogue::ALL.iter().chain(edges::ALL.iter()).map(|fault| (fault.name, fault.what));
     listed.chain(diagnose::FITTED).chain(parts)
 }
 
-/// The fault of this name, of the catalogue or of a single place.
+/// The fault of this name, of the catalogue or at chunks of some length.
 pub fn find(name: &str) -> Option<&'static Fault> {
     diagnose::every().find(|fault| fault.name == name)
 }

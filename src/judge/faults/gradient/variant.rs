@@ -1,6 +1,5 @@
 //! What is wrong with a backward pass, as numbers and choices that [`super::adjoint`] computes with.
 
-use super::structure::Swap;
 use crate::formula::Form;
 use crate::tensor::{GradientName, InputType};
 
@@ -429,8 +428,8 @@ pub struct Variant {
     pub scale: Scale,
     pub complex: Complex,
     pub store: Store,
-    /// What stands at a place instead of what belongs there: one change, or two.
-    pub swaps: [Option<Swap>; 2],
+    /// Factors on dout as it enters the adjoint, and grad.C.
+    pub douts: [f64; 2],
 }
 
 impl Variant {
@@ -496,7 +495,7 @@ impl Variant {
             scale: Scale::By(1.0),
             complex: Complex::Right,
             store: Store::Right,
-            swaps: [None; 2],
+            douts: [1.0; 2],
         }
     }
 
@@ -509,13 +508,5 @@ impl Variant {
             && (self.exponent, self.chain, self.a_bar_as_exponential) == (exponent, chain, false)
             && (self.phi_slope, self.power_slope) == (PhiSlope::Right, PowerSlope::Right)
             && (self.length, self.misread) == (Length::Right, None)
-            && !self.swaps.iter().flatten().any(Swap::is_of_steps)
-    }
-
-    /// Puts another change beside those that there are.
-    pub fn swap(&mut self, swap: Swap) {
-        if let Some(free) = self.swaps.iter_mut().find(|kept| kept.is_none()) {
-            *free = Some(swap);
-        }
     }
 }

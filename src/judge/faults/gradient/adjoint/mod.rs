@@ -133,11 +133,8 @@ enum Source {
     Z,
     B,
     C,
-    D,
     LastState,
     InitialState,
-    /// Nothing that is given.
-    Computed,
 }
 
 /// A gradient's values from a place on.
@@ -177,18 +174,13 @@ impl Known {
 /// What the states of a channel share, position by position: as many as the pass runs over.
 struct Row {
     u: Vec<f64>,
-    /// u in the states, in h's share and in grad.B.
-    u_at: [Vec<f64>; 3],
-    /// delta, and its bias.
-    raw: Vec<f64>,
-    bias: f64,
     /// Δ
     step: Vec<f64>,
     /// Its derivative by delta.
     slope: Vec<f64>,
     gate: Vec<f64>,
-    /// ∂L/∂s where it enters the adjoint, the skip in grad.u, grad.D and grad.C.
-    gated: [Vec<f64>; 4],
+    /// ∂L/∂s where it enters the scan, the skip in grad.u and grad.D.
+    gated: [Vec<f64>; 3],
     /// The gradient of Re Σ C x of a scan, for the adjoint and for grad.C.
     read: [Vec<f64>; 2],
     is_dropped: Vec<bool>,
@@ -200,12 +192,8 @@ struct Scan<'a> {
     b: Vec<Complex64>,
     c: Vec<Complex64>,
     steps: Cow<'a, [Step]>,
-    /// In the states.
-    a_bar: Vec<Complex64>,
-    h: Vec<Complex64>,
+    /// What multiplies h u, and the states that are read.
     forces: Vec<Complex64>,
-    /// In the adjoint.
-    decays: Vec<Complex64>,
     reads: Vec<Complex64>,
 }
 

@@ -1,13 +1,9 @@
 //! What stands at a place: what is read there, from where, and how it is kept.
 
-use std::borrow::Cow;
-
 use num_complex::Complex64;
 
-use super::super::structure::{Axis, By, Field, Map, Site};
 use super::super::variant::{Clip, Edge, Factor, Misread, Narrow};
-use super::step::changed;
-use super::{Channel, Row, Source, complex, rounded};
+use super::{Channel, Source, complex, rounded};
 use crate::problem::{Operand, Shape};
 use crate::tensor::GradientName::{self, U, Z};
 
@@ -44,81 +40,9 @@ impl Channel<'_> {
             Source::Z => problem.z.as_ref().map_or(Complex64::ONE, |z| along(z)),
             Source::B => operand(&problem.b, problem.b_operand),
             Source::C => operand(&problem.c, problem.c_operand),
-            Source::D => problem.d.as_ref().map_or(0.0, |values| f64::from(values[at.1])).into(),
             Source::LastState => state(&given.dlast_state),
             Source::InitialState => state(&problem.initial_state),
-            Source::Computed => Complex64::ZERO,
         }
-    }
-
-    /// Where something is read in place of `at` and `n`.
-    pub(super) fn moved(
-        &self,
-        at: (usize, usize),
-        n: usize,
-        axis: Axis,
-        map: Map,
-    ) -> ((usize, usize), usize) {
-        let Shape { batch, dim, dstate, groups, .. } = self.problem.shape;
-        let index = |i: usize, count: usize| match map {
-            Map::First => 0,
-            Map::Before => (i + count - 1) % count,
-            Map::After => (i + 1) % count,
-            Map::Reversed => count - 1 - i,
-            Map::Modulo => i % groups * (dim / groups),
-            Map::Within(_) => i,
-        };
-        match axis {
-            Axis::Batch => ((index(at.0, batch), at.1), n),
-            Axis::Channel => ((at.0, index(at.1, dim)), n),
-            Axis::State => (at, index(n, dstate)),
-            Axis::Position => (at, n),
-        }
-    }
-
-    /// What stands at a place, one change after the other.
-    pub(super) fn swaps(&self, site: Site) -> impl Iterator<Item = By> {
-        self.variant.swaps.iter().flatten().filter(move |swap| swap.has(site)).map(|swap| swap.by)
-    }
-
-    /// Numbers along the positions as a place has them.
-    pub(super) fn at_site<'v>(
-        &self,
-        site: Site,
-        of: Source,
-        n: usize,
-        mut values: Cow<'v, [Complex64]>,
-        field: &dyn Fn(Field, usize) -> Complex64,
-    ) -> Cow<'v, [Complex64]> {
-        let len = values.len();
-        for by in self.swaps(site) {
-            values = match by {
-                By::At(offset) => {
-                    let at = |l: usize| l.checked_add_signed(offset).and_then(|l| values.get(l).copied());
-                    (0..len).map(|l| at(l).unwrap_or_default()).collect()
-                }
-                By::Of(Axis::Position, Map::Within(length)) => {
-                    (0..len).map(|l| values[l % usize::from(length)]).collect()
-                }
-                By::Of(Axis::Position, _) => values.iter().rev().copied().collect(),
-                By::Of(axis, map) if of != Source::Computed => {
-                    let (at, n) = self.moved(self.at, n, axis, map);
-                    (0..len).map(|l| self.given_at(of, at, n, l)).collect()
-                }
-                by => (0..len).map(|l| changed(by, values[l], |of| field(of, l))).collect(),
-            };
-        }
-        values
-    }
-
-    /// The same of what has no states.
-    pub(super) fn row_at(&self, site: Site, of: Source, row: &Row, values: Vec<f64>) -> Vec<f64> {
-        if self.swaps(site).next().is_none() {
-            return values;
-        }
-        let complex: Vec<Complex64> = values.into_iter().map(Complex64::from).collect();
-        let changed = self.at_site(site, of, 0, complex.into(), &|of, l| row.field(of, l));
-        changed.iter().map(|value| value.re).collect()
     }
 
     pub(super) fn directions(&self) -> [f64; 2] {

@@ -2,7 +2,6 @@
 
 use num_complex::Complex64;
 
-use super::super::structure::Site;
 use super::super::variant::{GateSlope, Length, Misread, Over};
 use super::{Channel, Node, Share, Source, sigmoid};
 use crate::problem::{Operand, Shape};
@@ -24,7 +23,6 @@ impl Channel<'_> {
         let half = if variant.bidirectional { 0.5 } else { 1.0 };
         let factor = problem.output_factor() * half;
         let skip = problem.d.as_ref().map_or(0.0, |values| f64::from(values[d]));
-        let skip_at = |site: Site| self.row_at(site, Source::D, &row, vec![skip; len]);
         let states: Vec<usize> = only.map_or((0..dstate).collect(), |n| vec![n]);
         let nodes: Vec<Node> = states.iter().map(|&n| self.node(&row, n)).collect();
 
@@ -43,13 +41,11 @@ impl Channel<'_> {
         let is_summed = |l: &usize| pick.has(*l, seqlen, chunk);
         let mut du = sum(|node| &node.u, true);
         let mut ddelta = sum(|node| &node.delta, true);
-        let skip_in_u = skip_at(Site::SkipInU);
         for l in 0..len {
-            du[l] += variant.skip * skip_in_u[l] * row.gated[1][l];
+            du[l] += variant.skip * skip * row.gated[1][l];
             ddelta[l] *= row.slope[l];
         }
-        let u_in_d = self.row_at(Site::UInD, Source::U, &row, row.u.clone());
-        let of_d = |l: usize| row.gated[2][l] * if variant.d_has_u { u_in_d[l] } else { 1.0 };
+        let of_d = |l: usize| row.gated[2][l] * if variant.d_has_u { row.u[l] } else { 1.0 };
         let mut shares = vec![];
         let own = |name| problem.gradient_index(name, self.at);
         // What each position adds, where their order matters.
@@ -58,8 +54,7 @@ impl Channel<'_> {
             if variant.of_positions().is_some() { kept.collect() } else { vec![kept.sum()] }
         };
         if variant.batch.has(batch, batches, 1) {
-            let of_bias = self.row_at(Site::DeltaInBias, Source::Computed, &row, ddelta.clone());
-            shares.push((DeltaBias, own(DeltaBias), summed(of_bias)));
+            shares.push((DeltaBias, own(DeltaBias), summed(ddelta.clone())));
             shares.push((D, own(D), summed((0..len).map(of_d).collect())));
         }
         if problem.z.is_some() && self.wants(&[Z]) {
@@ -80,13 +75,10 @@ impl Channel<'_> {
                     GateSlope::Missing => 1.0,
                 }
             };
-            let slopes = self.row_at(Site::GateSlope, Source::Computed, &row, (0..len).map(slope).collect());
-            let dout = self.row_at(Site::DoutInZ, Source::Dout, &row, self.inputs(Source::Dout, len));
-            let skip = skip_at(Site::SkipInZ);
-            let u = self.row_at(Site::UInSkip, Source::U, &row, row.u.clone());
+            let dout = self.inputs(Source::Dout, len);
             let of_z = |l: usize| {
-                let s = variant.gated[0] * factor * y[l] + variant.gated[1] * skip[l] * u[l];
-                dout[l] * s * row.gate[l].powi(i32::from(variant.gated_output)) * slopes[l]
+                let s = variant.gated[0] * factor * y[l] + variant.gated[1] * skip * row.u[l];
+                dout[l] * s * row.gate[l].powi(i32::from(variant.gated_output)) * slope(l)
             };
             shares.push((Z, start, (0..there).map(of_z).collect()));
         }

@@ -2,9 +2,8 @@
 
 use num_complex::Complex64;
 
-use super::super::structure::{By, Field, Of, Site, Swap, Term};
 use super::super::variant::{PhiSlope, PowerSlope, SlopePart, Variant};
-use super::{Step, rounded};
+use super::Step;
 use crate::formula::{Form, Formula, Function, Transition};
 use crate::judge::lanes::INVERSE_FACTORIALS;
 
@@ -20,18 +19,6 @@ pub(super) fn phis(z: Complex64, highest: usize) -> [Complex64; 5] {
         (1..=highest).for_each(|k| phis[k] = (phis[k - 1] - INVERSE_FACTORIALS[k - 1]) / z);
     }
     phis
-}
-
-impl Term {
-    pub(super) fn value(self, delta: f64, a: Complex64) -> Complex64 {
-        let z = a * delta;
-        let of = match self.of {
-            Of::One => Complex64::ONE,
-            Of::Phi(k) => phis(z, 4)[usize::from(k)],
-            Of::Resolvent(power) => (1.0 - z / 2.0).inv().powu(u32::from(power)),
-        };
-        of * delta.powi(i32::from(self.delta)) * a.powu(u32::from(self.a))
-    }
 }
 
 /// A derivative of φₖ takes φₖ₊₁.
@@ -65,9 +52,7 @@ impl Step {
     pub(super) fn of(form: Form, variant: &Variant, delta: f64, a: Complex64) -> Self {
         let formula = form.formula();
         let z = a * delta;
-        let is_phi = |swap: &Swap| matches!(swap.by, By::IsPhi(_));
-        let highest = if variant.swaps.iter().flatten().any(is_phi) { 4 } else { highest_phi(&formula) };
-        let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest) };
+        let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest_phi(&formula)) };
         let (a_bar, slope) = match formula.a_bar {
             Transition::Exponential if variant.exponent != 1.0 => [(z * variant.exponent).exp(); 2].into(),
             Transition::Exponential => (phis[0], phis[0]),
@@ -129,61 +114,9 @@ impl Step {
                 through_power + slope * by_delta * (power * delta * variant.h_slope[1]),
                 slope * by_a * (power * delta),
             ];
-            let sites = [Site::TermByDelta(i as u8), Site::TermByA(i as u8)];
-            let is_swapped = variant.swaps[0].is_some();
-            if !is_swapped {
-                h += value;
-                h_by.iter_mut().zip(by_terms).for_each(|(h_by, value)| *h_by += value);
-                continue;
-            }
-            let [h_by_delta, h_by_a] = &mut h_by;
-            let terms = [
-                (&mut h, Site::TermOfH(i as u8), value),
-                (h_by_delta, sites[0], by_terms[0]),
-                (h_by_a, sites[1], by_terms[1]),
-            ];
-            for (sum, site, value) in terms {
-                let field = |field: Field| match field {
-                    Field::Delta => delta.into(),
-                    Field::DeltaSquared => (delta * delta).into(),
-                    Field::DeltaCubed => (delta * delta * delta).into(),
-                    Field::A => a,
-                    Field::Argument => z,
-                    Field::Denominator => 1.0 - z / 2.0,
-                    Field::ABar => a_bar,
-                    _ => Complex64::ONE,
-                };
-                let swaps = variant.swaps.iter().flatten().filter(|swap| swap.has(site));
-                let plain = |with: i32| delta.powi(term.delta + with) * term.factor.value();
-                *sum += swaps.fold(value, |value, swap| match (swap.by, site) {
-                    (By::IsPhi(k), Site::TermOfH(_)) => phis[usize::from(k)] * plain(0),
-                    (By::IsPhi(k), Site::TermByDelta(_)) => phis[usize::from(k)] * plain(-1),
-                    (By::IsPhi(k), _) => phis[usize::from(k)] * plain(1),
-                    (by, _) => changed(by, value, field),
-                });
-            }
+            h += value;
+            h_by.iter_mut().zip(by_terms).for_each(|(h_by, value)| *h_by += value);
         }
         Step { a_bar, h, a_bar_by: [slope * by_delta, slope * by_a], h_by }
-    }
-}
-
-/// A number at a place where something else stands, where that is made of the number and of factors beside it.
-pub(super) fn changed(by: By, value: Complex64, field: impl Fn(Field) -> Complex64) -> Complex64 {
-    match by {
-        By::One => Complex64::ONE,
-        By::Zero => Complex64::ZERO,
-        By::Conjugate => value.conj(),
-        By::RealPart => value.re.into(),
-        By::Magnitude => value.norm().into(),
-        By::Squared => value * value,
-        By::Times(of) => value * field(of),
-        By::Is(of) => field(of),
-        By::Factor(above, below) => value * (f64::from(above) / f64::from(below)),
-        By::Over(of) => match field(of) {
-            below if below == Complex64::ZERO => Complex64::ZERO,
-            below => value / below,
-        },
-        By::Narrow(to) => rounded(to, value),
-        _ => value,
     }
 }

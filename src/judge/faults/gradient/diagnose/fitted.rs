@@ -1,29 +1,24 @@
 //! What explains a gradient with numbers that are found.
 
-use std::sync::Arc;
-
 use super::super::catalogue::{self, Fault, SCAN};
+use super::super::sums;
 use super::super::variant::Variant;
-use super::super::{adjoint, sums, terms};
-use super::{Case, EXPONENT, Look, Model, NAMED, NOTICED, PAIRS, PLACE_SCALED, STEPS, TELLING};
+use super::{Case, EXPONENT, Look, NOTICED, PAIRS, STEPS, TELLING};
 use crate::formula::Transition;
-use crate::judge::diagnose::NEEDED;
 use crate::parallel;
 use crate::results::Diagnosis;
 use crate::sorted;
 
 impl Look<'_> {
     /// What explains it with numbers that are found: the first kind that does.
-    pub(super) fn fits(&self, places: &[Model]) -> Vec<Diagnosis> {
+    pub(super) fn fits(&self) -> Vec<Diagnosis> {
         if self.wrong < TELLING {
             return Vec::new();
         }
         let parts = self.parts();
         let parts = if parts.is_empty() { sums::weighted(self) } else { parts };
         let parts = if parts.is_empty() { sums::slopes(self).into_iter().collect() } else { parts };
-        let parts = if parts.is_empty() { self.numbered(places) } else { parts };
-        let parts = if parts.is_empty() { self.exponent().into_iter().collect() } else { parts };
-        if parts.is_empty() { terms::found(self).into_iter().collect() } else { parts }
+        if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
     }
 
     /// Parts that have another factor than 1.
@@ -48,51 +43,6 @@ impl Look<'_> {
         let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
         let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
         self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
-    }
-
-    /// What stands at a place, with a factor besides.
-    pub(super) fn numbered(&self, places: &[Model]) -> Vec<Diagnosis> {
-        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
-        let Case { problem, given, .. } = *self.case;
-        let mut withouts: Vec<(Variant, Arc<[f64]>)> = Vec::new();
-        let mut proposed: Vec<(f64, &Fault, Variant)> = Vec::new();
-        for model in places {
-            let fault = model.faults[0];
-            let Some(without) = fault.without(self.case.form) else { continue };
-            let known =
-                withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
-            let zero = known.unwrap_or_else(|| {
-                self.case.work.add(self.cost());
-                let values = adjoint::sums_with(self.known.as_ref(), &without, problem, given, &self.scope);
-                let values: Arc<[f64]> = values[self.name][self.range.clone()].into();
-                withouts.push((without, values.clone()));
-                values
-            });
-            let less = |a: &[f64]| a.iter().zip(&zero[..]).map(|(a, b)| a - b).collect::<Vec<f64>>();
-            let Some(factor) = along(&less(&got[self.range.clone()]), &less(&model.values)) else { continue };
-            let with = zero.iter().zip(&model.values[..]).map(|(zero, value)| zero + factor * (value - zero));
-            let fit = self.fit(&with.collect::<Vec<f64>>(), self.range.clone());
-            if factor.abs() > NOTICED && (fit.explains() || fit.residual <= NEEDED) {
-                proposed.push((fit.residual, fault, without));
-            }
-        }
-        sorted::by_number(&mut proposed, &|one| one.0);
-        proposed.truncate(NAMED);
-        let whole = |(_, fault, without): (f64, &Fault, Variant)| {
-            let scope = self.whole_scope();
-            let zero = &self.case.sums(&without, &scope)[self.name];
-            let with = &self.case.compute_in(&[fault], &scope)[self.name];
-            let less = |a: &[f64]| a.iter().zip(zero).map(|(a, b)| a - b).collect::<Vec<f64>>();
-            let factor = along(&less(got), &less(with))?;
-            let model: Vec<f64> =
-                zero.iter().zip(with).map(|(zero, with)| zero + factor * (with - zero)).collect();
-            // Fewer elements than that agree with one of so many by chance.
-            let what = format!("{}, and it has the factor {}", fault.what, number(factor));
-            self.explained(PLACE_SCALED.0, &what, &model).filter(|_| want.len() >= 2 * TELLING)
-        };
-        let mut found: Vec<Diagnosis> = proposed.into_iter().filter_map(whole).collect();
-        sorted::by_number(&mut found, &|one| one.residual);
-        found
     }
 
     /// A factor on z in Ā = exp(z), as a truncated log₂e makes it.

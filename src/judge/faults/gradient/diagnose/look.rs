@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::super::catalogue::{self, Fault};
-use super::super::structure;
-use super::{Case, Fit, KNOWN, Look, Model, OF_NOTHING, PLACES, SINGLES, TELLING};
+use super::super::edges;
+use super::{Case, EDGES, Fit, KNOWN, Look, Model, OF_NOTHING, SINGLES, TELLING};
 use crate::judge::ulp::Format;
 use crate::parallel;
 use crate::problem::Shape;
@@ -69,13 +69,13 @@ impl<'a> Look<'a> {
         self.tried(&catalogue::ALL, SINGLES)
     }
 
-    /// The same of every place, and, where none fits, of chunks of any length.
-    pub(super) fn places(&self) -> Vec<Model> {
-        let mut places = self.tried(&structure::ALL, PLACES);
-        if !places.iter().any(|model| model.fit.explains()) {
-            places.extend(self.tried(&structure::OF_ANY_LENGTH, PLACES));
+    /// The same of chunks of some length, and, where none fits, of any.
+    pub(super) fn edges(&self) -> Vec<Model> {
+        let mut models = self.tried(&edges::ALL, EDGES);
+        if !models.iter().any(|model| model.fit.explains()) {
+            models.extend(self.tried(&edges::OF_ANY_LENGTH, EDGES));
         }
-        places
+        models
     }
 
     /// Of these, as many as the effort allows.

@@ -23,14 +23,14 @@ use self::look::half_ulp;
 use super::adjoint::{self, Known, Scope, Sums};
 use super::catalogue::{self, Fault};
 use super::variant::Variant;
-use super::{structure, sums, terms};
-use crate::formula::Form;
-use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED, Work};
-use crate::problem::{OutputGradients, Problem, Shape};
+use super::{edges, sums};
+use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
+use crate::judge::explain::gradients::{self, Case};
+use crate::problem::Shape;
 use crate::results::Diagnosis;
 use crate::sorted;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, Z};
-use crate::tensor::{Gradients, Named};
+use crate::tensor::Named;
 
 pub(super) use self::fitted::number;
 
@@ -60,8 +60,8 @@ const TOGETHER_OF_FEW: usize = 600;
 /// Causes of other gradients that pairs are made with first.
 const BASES: usize = 2;
 const ELEMENTS: usize = 128;
-/// The same of every place, for each gradient.
-const PLACES: usize = 60_000_000;
+/// The same of chunks of every length, for each gradient.
+const EDGES: usize = 60_000_000;
 /// How far beyond its bound a model puts a gradient that is right, at least, if it is not so.
 const CONTRADICTS: f64 = 4.0;
 
@@ -87,11 +87,8 @@ pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a fac
 /// Of what has too few digits, or too small a range.
 pub const STORED: (&str, &str) = ("gradient-narrow", "the gradient is stored in a narrow type");
 pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a size");
-/// Of what stands at a place, and has a factor that is found.
-pub const PLACE_SCALED: (&str, &str) =
-    ("place-scaled", "something else stands at a place, and has a factor besides");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 14] = [
+pub const FITTED: [(&str, &str); 12] = [
     SCALED,
     PARTLY_ZERO,
     LATER,
@@ -99,31 +96,12 @@ pub const FITTED: [(&str, &str); 14] = [
     TRANSPOSED,
     PLANAR,
     EXPONENT,
-    PLACE_SCALED,
     STORED,
     CLIPPED,
     sums::WEIGHTED,
     sums::MIXED,
     sums::SLOPE,
-    terms::TERMS,
 ];
-
-/// A backward pass that failed.
-#[derive(Clone, Copy, Debug)]
-pub struct Case<'a> {
-    /// A method; textbook forms get no diagnosis.
-    pub form: Form,
-    pub problem: &'a Problem,
-    pub given: &'a OutputGradients,
-    /// What was recorded, the gradients that there are.
-    pub got: &'a Gradients<f64>,
-    /// The truth of each of them.
-    pub want: &'a Gradients<f64>,
-    /// The judged bound of every element: one for each complex one.
-    pub bounds: &'a Named<Vec<f64>, GradientName>,
-    /// Where what looking for a cause takes is counted.
-    pub work: &'a Work,
-}
 
 /// How well a model fits.
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +153,9 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     let mut diagnoses: Named<Vec<Diagnosis>, GradientName> =
         failing.iter().map(|&name| (name, Vec::new())).collect();
     if case.form.method().is_none() {
+        gradients::by_edits(case, failing)
+            .into_iter()
+            .for_each(|(name, found)| diagnoses.insert(name, found));
         return diagnoses;
     }
     let there = failing.iter().filter(|&&name| case.got.get(name).is_some());
@@ -196,7 +177,7 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         fitted.filter(|model| model.fit.explains() || model.nearly_explains()).collect()
     };
     let mut found: Vec<Vec<Model>> = looks.iter().map(|look| fitting(&computed, look)).collect();
-    // What has no name that agrees with all gradients: first what is simple, then every place of the backward pass.
+    // What has no name that agrees with all gradients: first what is simple, then edits of the backward pass.
     let is_open = |models: &[Model]| {
         // One factor is as another: a place that has it says more.
         let has_factors = case.problem.output_factor() != 1.0 || case.form.is_bidirectional();
@@ -214,22 +195,24 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         .collect();
     let open: Vec<bool> =
         found.iter().zip(&fitted).map(|(models, fitted)| is_open(models) && fitted.is_empty()).collect();
-    let places: Vec<Vec<Model>> =
-        looks.iter().zip(&open).map(|(look, open)| if *open { look.places() } else { Vec::new() }).collect();
+    let at_edges: Vec<Vec<Model>> =
+        looks.iter().zip(&open).map(|(look, open)| if *open { look.edges() } else { Vec::new() }).collect();
     let mut names: Vec<&'static str> =
-        places.iter().flat_map(|models| survivors(models)).map(|model| model.faults[0].name).collect();
+        at_edges.iter().flat_map(|models| survivors(models)).map(|model| model.faults[0].name).collect();
     names.sort();
     names.dedup();
     let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
-    let of_places: Vec<Computed> = every()
+    let of_edges: Vec<Computed> = every()
         .skip(catalogue::ALL.len())
         .filter(survives)
         .map(|fault| case.computed(fault, failing))
         .collect();
-    for ((look, models), fitted) in looks.iter().zip(&mut found).zip(&mut fitted) {
-        models.extend(fitting(&of_places, look));
+    for (look, models) in looks.iter().zip(&mut found) {
+        models.extend(fitting(&of_edges, look));
+    }
+    for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
         if fitted.is_empty() && !models.iter().any(|model| model.fit.explains()) {
-            *fitted = look.in_part(computed.iter().chain(&of_places));
+            *fitted = look.in_part(computed.iter().chain(&of_edges));
         }
     }
     let explains = |fault: &Fault| {
@@ -240,9 +223,19 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     let is_named = |models: &[Model], fitted: &[Diagnosis]| {
         !fitted.is_empty() || models.iter().any(|model| model.fit.explains())
     };
-    for (((look, models), fitted), places) in looks.iter().zip(&found).zip(&mut fitted).zip(&places) {
+    for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
         if !is_named(models, fitted) {
-            *fitted = look.fits(places);
+            *fitted = look.fits();
+        }
+    }
+    // An edit of the backward pass says more than a model that would change what is right, and than two models.
+    let is_left = |models: &[Model], fitted: &[Diagnosis]| fitted.is_empty() && !models.iter().any(agrees);
+    if found.iter().zip(&fitted).any(|(models, fitted)| is_left(models, fitted)) {
+        let mut by_edits = gradients::by_edits(case, failing);
+        for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
+            if let (true, Some(edits)) = (is_left(models, fitted), by_edits.get_mut(look.name)) {
+                *fitted = std::mem::take(edits);
+            }
         }
     }
     let shared = shared_part(&looks, &fitted, failing);
@@ -254,7 +247,7 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     let bases = bases(&found);
     for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
         if !is_named(models, &fitted[i]) {
-            let singles: Vec<Model> = first[i].iter().chain(&places[i]).cloned().collect();
+            let singles: Vec<Model> = first[i].iter().chain(&at_edges[i]).cloned().collect();
             let pairs = look.pairs(&singles, &bases, PAIRS / left);
             if case.work.is_cut() {
                 continue;
@@ -323,7 +316,7 @@ fn agrees(model: &Model) -> bool {
 
 /// The catalogue, then the single places, then what has other lengths.
 pub(super) fn every() -> impl Iterator<Item = &'static Fault> {
-    catalogue::ALL.iter().chain(structure::ALL.iter()).chain(structure::OF_ANY_LENGTH.iter())
+    catalogue::ALL.iter().chain(edges::ALL.iter()).chain(edges::OF_ANY_LENGTH.iter())
 }
 
 /// A fault, and what a backward pass with it returns.
@@ -346,7 +339,7 @@ fn survivors(all: &[Model]) -> Vec<&Model> {
 }
 
 /// Those that explain before those that nearly do, and those that leave less first. Of equal ones those come first that leave
-/// what is right as it is, then those that explain more gradients, then those that do not divide, then in the catalogue's order.
+/// what is right as it is, then those that explain more gradients, then in the catalogue's order.
 fn best_first(models: &mut [Model], explained: &[usize]) {
     let rank = |model: &Model| {
         let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
@@ -355,8 +348,7 @@ fn best_first(models: &mut [Model], explained: &[usize]) {
         // That a gradient is 0 says more than which place would make it so.
         let is_separate =
             model.faults.iter().all(|fault| fault.is_separate() && fault.name != catalogue::ZERO);
-        let divides = model.faults.iter().any(|fault| fault.divides());
-        (model.is_contradicted, std::cmp::Reverse(count), is_separate, divides, places)
+        (model.is_contradicted, std::cmp::Reverse(count), is_separate, places)
     };
     sorted::by(models, &|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))

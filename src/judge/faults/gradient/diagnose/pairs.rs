@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::catalogue::Fault;
-use super::super::structure;
+use super::super::edges;
 use super::{ALIKE, ELEMENTS, Fit, LIKELY, Look, Model, TELLING, TOGETHER, TOGETHER_OF_FEW};
 use crate::judge::diagnose::NEEDED;
 use crate::parallel;
@@ -18,7 +18,7 @@ impl Look<'_> {
         }
         // Two of very many agree with a few numbers by chance.
         let is_few = self.range.len() < 4 * TELLING;
-        let any = structure::OF_ANY_LENGTH.as_ptr_range();
+        let any = edges::OF_ANY_LENGTH.as_ptr_range();
         let is_tried = |model: &Model| !is_few || !any.contains(&std::ptr::from_ref(model.faults[0]));
         let singles = singles.iter().filter(|model| is_tried(model));
         let mut ranked: Vec<(usize, &Model)> = singles.enumerate().collect();

@@ -1,11 +1,32 @@
-//! What goes wrong where chunks begin.
+//! What goes wrong where chunks begin, at the lengths that chunks have.
 
-use super::super::catalogue::{ADJOINT, Fault, SLOPES, STATES};
-use super::super::variant::{Edge, Variant};
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::catalogue::{self, ADJOINT, Fault, SLOPES, STATES};
+use super::variant::{Edge, Variant};
 use crate::tensor::{GradientName, InputType};
 
+/// What goes wrong at the edges of chunks of the usual lengths, as fault models.
+pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
+    let edges = LENGTHS.iter().flat_map(|&length| edges_at(length));
+    edges.filter(|fault| catalogue::find(fault.name).is_none()).collect()
+});
+
+/// The same of every other length that chunks, tiles and windows may have: what nothing else explains.
+pub static OF_ANY_LENGTH: LazyLock<Vec<Fault>> = LazyLock::new(|| {
+    let known: HashSet<&str> = catalogue::ALL.iter().chain(ALL.iter()).map(|fault| fault.name).collect();
+    let lengths: Vec<usize> = (2..=LONGEST).collect();
+    let edges = lengths.iter().flat_map(|&length| edges_at(length));
+    let all = edges.chain(catalogue::windows(&lengths)).filter(|fault| !known.contains(fault.name));
+    all.collect()
+});
+
+/// Of the lengths that are tried one by one.
+const LONGEST: usize = 256;
+
 /// What goes wrong at multiples of a length.
-pub(super) fn edges_at(length: usize) -> impl Iterator<Item = Fault> {
+fn edges_at(length: usize) -> impl Iterator<Item = Fault> {
     EDGES.iter().enumerate().flat_map(move |(kind, (name, what, touches, _))| {
         SIDES.iter().enumerate().map(move |(side, (prefix, whose, _))| {
             let what = match what.contains("{}") {
@@ -20,7 +41,7 @@ pub(super) fn edges_at(length: usize) -> impl Iterator<Item = Fault> {
 }
 
 /// Lengths of chunks; the catalogue has powers of two from 16 on for what is likeliest.
-pub(super) const LENGTHS: [usize; 20] =
+const LENGTHS: [usize; 20] =
     [4, 8, 10, 12, 16, 20, 24, 25, 32, 40, 48, 50, 64, 96, 100, 128, 256, 512, 1024, 2048];
 
 #[rustfmt::skip]

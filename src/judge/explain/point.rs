@@ -1,0 +1,131 @@
+//! Where inputs are read.
+
+use num_complex::Complex64;
+
+use crate::judge::budget::complex_at;
+use crate::problem::{Operand, OutputGradients, Problem};
+use crate::program::{Axis, Index, Input};
+
+/// Where an input is read.
+pub struct Point {
+    item: usize,
+    channel: usize,
+    group: usize,
+    n: usize,
+    l: usize,
+    /// Whether its memory has the two last axes exchanged.
+    transposed: bool,
+    /// Whether its complex numbers are taken for all real parts before all imaginary ones.
+    halves: bool,
+}
+
+impl Point {
+    pub fn new(problem: &Problem, (item, channel): (usize, usize), (l, n): (usize, usize)) -> Self {
+        let group = channel / (problem.shape.dim / problem.shape.groups);
+        Point { item, channel, group, n, l, transposed: false, halves: false }
+    }
+
+    /// Moves along an axis; none where 0 is read.
+    pub fn moved(&mut self, problem: &Problem, axis: Axis, index: Index) -> Option<()> {
+        let shape = problem.shape;
+        if (axis, index) == (Axis::Item, Index::Transposed) {
+            let at = self.channel * shape.batch + self.item;
+            (self.item, self.channel) = (at / shape.dim, at % shape.dim);
+            return Some(());
+        }
+        if index == Index::Transposed {
+            self.transposed = !self.transposed;
+            return Some(());
+        }
+        if index == Index::Halves {
+            self.halves = true;
+            return Some(());
+        }
+        match axis {
+            Axis::Item => self.item = index.of(self.item, shape.batch)?,
+            Axis::Channel => self.channel = index.of(self.channel, shape.dim)?,
+            Axis::Group => {
+                // A channel's remainder takes the place of its quotient.
+                let from = if matches!(index, Index::Modulo(_)) { self.channel } else { self.group };
+                self.group = index.of(from, shape.groups)?;
+            }
+            Axis::State => self.n = index.of(self.n, shape.dstate)?,
+            Axis::Position => self.l = index.of(self.l, shape.seqlen)?,
+        }
+        Some(())
+    }
+
+    /// The number there; none of what the problem does not hold.
+    pub fn read(&self, (problem, given): (&Problem, Option<&OutputGradients>), input: Input) -> Complex64 {
+        let (shape, weights) = (problem.shape, problem.weights);
+        let unknown = Complex64::new(f64::NAN, f64::NAN);
+        let sequence = |values: &[f32]| {
+            let (channel, l) = match self.transposed {
+                true => {
+                    let within = self.l * shape.dim + self.channel;
+                    (within / shape.seqlen, within % shape.seqlen)
+                }
+                false => (self.channel, self.l),
+            };
+            let row = problem.row_if_held(self.item, channel);
+            row.map_or(unknown, |row| f64::from(values[row * shape.seqlen + l]).into())
+        };
+        // Number of a block of rows of so many.
+        let number = |values: &[f32], (first, index): (usize, usize), row: usize| match self.halves {
+            true => {
+                let re = first * weights.width() + index / row * 2 * row + index % row;
+                Complex64::new(f64::from(values[re]), f64::from(values[re + row]))
+            }
+            false => complex_at(weights, values, (first + index) * weights.width()),
+        };
+        let weight = |values: &[f32]| {
+            let index = match self.transposed {
+                true => self.n * shape.dim + self.channel,
+                false => self.channel * shape.dstate + self.n,
+            };
+            number(values, (0, index), shape.dstate)
+        };
+        let operand = |values: &[f32], operand| match operand {
+            Operand::Constant => weight(values),
+            Operand::Variable => match problem.group_row_if_held(self.item, self.group) {
+                None => unknown,
+                Some(row) => {
+                    let index = match self.transposed {
+                        true => self.l * shape.dstate + self.n,
+                        false => self.n * shape.seqlen + self.l,
+                    };
+                    number(values, (row * shape.dstate * shape.seqlen, index), shape.seqlen)
+                }
+            },
+        };
+        let of_channel =
+            |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |of| f64::from(of[self.channel])).into();
+        let states = |values: Option<&Vec<f32>>| match (values, problem.row_if_held(self.item, self.channel))
+        {
+            (Some(states), Some(_)) => {
+                let (channel, n) = match self.transposed {
+                    true => {
+                        let flat = self.n * shape.dim + self.channel;
+                        (flat / shape.dstate, flat % shape.dstate)
+                    }
+                    false => (self.channel, self.n),
+                };
+                complex_at(weights, states, problem.state_index((self.item, channel), n))
+            }
+            _ => unknown,
+        };
+        match input {
+            Input::U => sequence(&problem.u),
+            Input::Delta => sequence(&problem.delta),
+            Input::Z => problem.z.as_ref().map_or(unknown, |z| sequence(z)),
+            Input::A => weight(&problem.a),
+            Input::B => operand(&problem.b, problem.b_operand),
+            Input::C => operand(&problem.c, problem.c_operand),
+            Input::D => of_channel(&problem.d),
+            Input::DeltaBias => of_channel(&problem.delta_bias),
+            Input::OutGradient => given.map_or(unknown, |given| sequence(&given.dout)),
+            Input::InitialState => states(problem.initial_state.as_ref()),
+            Input::LastStateGradient => states(given.and_then(|given| given.dlast_state.as_ref())),
+        }
+    }
+}
