@@ -1,5 +1,5 @@
-//! The diagnosis of failed recorded cases: on the worst of the judged channels only, since a recorded run may be large
-//! and every fault model is computed over what it is compared with.
+//! The diagnosis of failed recorded cases: on the worst of the judged channels and a few that pass, which are evidence, too, since a
+//! recorded run may be large and every hypothesis is computed over what it is compared with.
 
 use super::meant::Rounded;
 use crate::formula::Form;
@@ -32,21 +32,12 @@ pub fn by_models_nearly(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagno
 /// Of channels that are looked at, one of so many may be one that passes.
 const PASSING: usize = 4;
 
-/// Channels that are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channels {
-    /// The most wrong ones.
-    Worst,
-    /// The most wrong ones and some that pass, which are evidence, too.
-    WithPassing,
-}
-
 /// Names what explains a case's failing tensors that have no diagnosis, unless the work ends before that is known.
 pub fn of_case(
     (problem, contract): (&mut Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth<Form>,
-    (explains, channels, work): (Explains, Channels, &Work),
+    (explains, work): (Explains, &Work),
     case: &mut CaseResult,
 ) {
     let judged = problem.judged_channels.clone();
@@ -62,7 +53,7 @@ pub fn of_case(
     // A cause of the channels that are finite may be one of the others, too.
     let mut of_finite: Named<Vec<Diagnosis>> = Named::default();
     for is_finite in [true, false] {
-        let (rows, beyond) = worst_rows((problem, contract), output, truth, (count, channels), is_finite);
+        let (rows, beyond) = worst_rows((problem, contract), output, truth, count, is_finite);
         // Nothing is to be seen of what fails elsewhere, or by all elements together.
         if beyond == 0 {
             continue;
@@ -131,7 +122,7 @@ fn worst_rows(
     (problem, contract): (&Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth<Form>,
-    (count, channels): (usize, Channels),
+    count: usize,
     is_finite: bool,
 ) -> (Vec<usize>, usize) {
     let budget = budget::scan(truth.method, problem, contract);
@@ -154,7 +145,7 @@ fn worst_rows(
     }
     let beyond = rows.iter().filter(|&&row| has_lost[row] || worst[row] > 1.0).count();
     rows.sort_by(|&a, &b| worst[b].total_cmp(&worst[a]));
-    if channels == Channels::WithPassing && rows.len() > count {
+    if rows.len() > count {
         // The right ones stand last.
         let passing = (rows.len() - beyond).min(count / PASSING);
         let kept = count - passing;

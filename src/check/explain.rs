@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use super::diagnosis::{self, Channels, Explains};
+use super::diagnosis::{self, Explains};
 use super::every::Survey;
 use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients, packed};
@@ -155,10 +155,10 @@ fn output<R: Read + Seek + Send>(
     let tensors = recording.layout().outputs.iter().nth(at);
     let Some(tensors) = tensors else { return Ok(()) };
     let survey = solved.surveys.as_ref().map(|surveys| &surveys[at]);
-    let by_rows = |problem: &mut Problem, explains: Explains, channels, case: &mut CaseResult| {
+    let by_rows = |problem: &mut Problem, explains: Explains, case: &mut CaseResult| {
         if let Some(truth) = truth {
             let had: Vec<_> = case.tensors.iter().map(|(_, tensor)| tensor.diagnosis.len()).collect();
-            diagnosis::of_case((problem, &contract), output, truth, (explains, channels, work), case);
+            diagnosis::of_case((problem, &contract), output, truth, (explains, work), case);
             for ((_, tensor), had) in case.tensors.iter_mut().zip(had) {
                 tensor.diagnosis[had..].iter_mut().for_each(|found| found.what += place);
             }
@@ -170,12 +170,12 @@ fn output<R: Read + Seek + Send>(
         let shown = (&solved.named[..], survey, &solved_output as &dyn meant::Rounded);
         meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
     };
-    by_rows(problem, diagnosis::by_models, Channels::WithPassing, case);
-    by_rows(problem, slight::explain, Channels::WithPassing, case);
+    by_rows(problem, diagnosis::by_models, case);
+    by_rows(problem, slight::explain, case);
     meant(problem, Turn::Statement, case)?;
-    by_rows(problem, by_edits, Channels::WithPassing, case);
+    by_rows(problem, by_edits, case);
     meant(problem, Turn::First, case)?;
-    by_rows(problem, by_two_edits, Channels::WithPassing, case);
-    by_rows(problem, diagnosis::by_models_nearly, Channels::WithPassing, case);
+    by_rows(problem, by_two_edits, case);
+    by_rows(problem, diagnosis::by_models_nearly, case);
     Ok(meant(problem, Turn::Last, case)?)
 }

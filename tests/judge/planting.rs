@@ -1,12 +1,11 @@
 //! A problem that wrong recordings are planted on, and what judges them.
 
 use holdfast::judge::budget::{self, Budget};
-use holdfast::judge::diagnose::{Case, Effort, Models, Work, by_tensor};
+use holdfast::judge::diagnose::{Case, Work};
 use holdfast::method::Method;
 use holdfast::problem::Problem;
 use holdfast::promise::Contract;
-use holdfast::results::Diagnosis;
-use holdfast::tensor::{Named, TensorName, Tensors};
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
 
 pub struct Planting {
@@ -14,15 +13,13 @@ pub struct Planting {
     pub problem: Problem,
     pub want: Tensors<f64>,
     budget: Budget,
-    models: Models,
 }
 
 impl Planting {
     pub fn new(method: Method, problem: Problem) -> Self {
         let want = truth::scan::solve(&problem, &[method]).expect("certified").remove(0).tensors;
         let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
-        let models = Models::compute(method, &problem);
-        Planting { method, problem, want, budget, models }
+        Planting { method, problem, want, budget }
     }
 
     /// The elements of a tensor that are beyond their bounds.
@@ -38,23 +35,8 @@ impl Planting {
         TensorName::SCANNED.into_iter().filter(fails).collect()
     }
 
-    /// The first position at which an output of any channel fails.
-    pub fn first_failure(&self, got: &Tensors<f64>) -> Option<usize> {
-        self.failures(got, TensorName::Out).map(|i| i % self.problem.shape.seqlen).min()
-    }
-
     pub fn case<'a>(&'a self, got: &'a Tensors<f64>, work: &'a Work) -> Case<'a> {
         let Planting { method, problem, want, budget, .. } = self;
         Case { form: (*method).into(), problem, got, want, budget, work }
-    }
-
-    /// What is said at once of the tensors that fail.
-    pub fn by_tensor(
-        &self,
-        got: &Tensors<f64>,
-        failing: &[TensorName],
-        work: &Work,
-    ) -> Named<Vec<Diagnosis>> {
-        by_tensor(&self.case(got, work), failing, &self.models, Effort::default())
     }
 }

@@ -190,8 +190,16 @@ fn narrowed<R: Read + Seek + Send>(recording: &Recording<R>, names: &str) -> Opt
         budget: &budget,
         work: &Work::for_names(names.split(" + ")),
     };
-    let mut found = diagnose::by_tensor(&case, &failing, &Models::of(&case), Effort::default());
-    for explain in [by_edits, by_two_edits] {
+    let by_models = |effort| {
+        move |case: &Case, failing: &[TensorName]| {
+            diagnose::by_tensor(case, failing, &Models::of(case), effort)
+        }
+    };
+    let (exact, nearly) = (by_models(Effort::EXACT), by_models(Effort::SINGLE));
+    let stages: [&dyn Fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>; 4] =
+        [&exact, &by_edits, &by_two_edits, &nearly];
+    let mut found: Named<Vec<Diagnosis>> = Named::default();
+    for explain in stages {
         let is_left = |name: &TensorName| found.get(*name).is_none_or(Vec::is_empty);
         let left: Vec<_> = failing.iter().copied().filter(is_left).collect();
         if !left.is_empty() {

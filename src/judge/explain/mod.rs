@@ -47,7 +47,7 @@ const MOST: u64 = 100_000_000;
 /// Outputs, or residuals, that differ by less than this, relative, are of the same computation.
 const SAME: f64 = 1e-6;
 /// Of so many elements that are wrong an explanation has to tell one at least.
-const TOLD: usize = 2;
+const TOLD: usize = 3;
 
 /// The most that bounds may be wider than the specified ones where a way of writing has terms that cancel.
 const WIDEST: f64 = 4.0;
@@ -163,6 +163,9 @@ impl Found {
     }
 }
 
+/// Looks for one edit more, or for a way of writing.
+type Find<'f, 'a> = &'f dyn Fn(&mut Search<'a>) -> Vec<Found>;
+
 /// A search for what explains some tensors of a case.
 struct Search<'a> {
     case: &'a Case<'a>,
@@ -277,7 +280,7 @@ impl<'a> Search<'a> {
     }
 
     /// The first of these that finds something.
-    fn first(&mut self, stages: &[&dyn Fn(&mut Self) -> Vec<Found>]) -> Vec<Found> {
+    fn first(&mut self, stages: &[Find<'_, 'a>]) -> Vec<Found> {
         for stage in stages {
             if self.is_over() {
                 break;
@@ -370,7 +373,7 @@ impl<'a> Search<'a> {
     }
 
     /// Other forms, and one edit of other ways of writing.
-    fn written_otherwise(&mut self, find: &dyn Fn(&mut Self) -> Vec<Found>) -> Vec<Found> {
+    fn written_otherwise(&mut self, find: Find<'_, 'a>) -> Vec<Found> {
         let (form, nodes) = (self.case.form, self.nodes);
         let chunks = self.looks.chunks(self.case.problem.shape.seqlen).into_iter().map(Writing::Chunked);
         let all = Writing::others(form).into_iter().chain(chunks).chain([Writing::Inverses]);

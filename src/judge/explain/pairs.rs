@@ -1,7 +1,7 @@
 //! Two edits: the second is looked for in the program that has the first, around where that fails first.
 
 use super::look::Looks;
-use super::{Found, SAME, Search, number};
+use super::{Find, Found, SAME, Search, number};
 use crate::judge::diagnose::NEEDED;
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
@@ -14,9 +14,6 @@ const ALIKE: usize = 3;
 /// Those of them beside which conditions on values are tried.
 const LIKELIEST: usize = 6;
 const WORTH: f64 = 0.97;
-
-/// Looks for one edit more.
-type Find<'f, 'a> = &'f dyn Fn(&mut Search<'a>) -> Vec<Found>;
 
 impl<'a> Search<'a> {
     /// Two edits, the first of which leaves less of the error than the specified program does.
