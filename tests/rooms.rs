@@ -19,7 +19,7 @@ const ROOMS: &[(&str, &str)] = &[
     ("results", "formula method operation problem scalar_function tensor"),
     ("analysis", "formula method parallel problem results tensor truth"),
     ("parts", "leftovers results"),
-    ("program", "formula notation problem"),
+    ("program", "formula notation problem tensor"),
     (
         "judge",
         "formula hexfloat method notation parallel problem program promise results sorted tensor trapezoidal",

@@ -74,6 +74,10 @@ pub enum Function {
     QuickGelu,
     /// −eˣ
     NegatedExp,
+    /// log(−x)
+    LogOfNegated,
+    /// −log(−x)
+    NegatedLogOfNegated,
     Sigmoid,
     Tanh,
     Relu,

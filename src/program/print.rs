@@ -366,6 +366,8 @@ fn function_text(function: Function) -> String {
         Function::Silu => "silu".to_owned(),
         Function::QuickGelu => "quick_gelu".to_owned(),
         Function::NegatedExp => "−exp".to_owned(),
+        Function::LogOfNegated => "log_of_minus".to_owned(),
+        Function::NegatedLogOfNegated => "−log_of_minus".to_owned(),
         Function::Tanh => "tanh".to_owned(),
         Function::Relu => "relu".to_owned(),
         Function::Abs => "abs".to_owned(),

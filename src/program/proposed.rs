@@ -249,15 +249,15 @@ fn others(of: Function) -> Vec<Function> {
 /// Functions that may be applied once more to a node.
 fn applied(graph: &Graph, target: Id, problem: &Problem) -> Vec<Function> {
     use Function::{
-        Abs, Conjugate, Exp, ImaginaryPart, NegatedExp, PartsExchanged, RealPart, Relu, Sigmoid, Silu,
-        Softplus, Tanh,
+        Abs, Conjugate, Exp, ImaginaryPart, LogOfNegated, NegatedExp, NegatedLogOfNegated, PartsExchanged,
+        RealPart, Relu, Sigmoid, Silu, Softplus, Tanh,
     };
     let extent = graph.extent(target);
     match graph.op(target) {
         Op::Input(Input::A) if problem.weights == Weights::Complex => {
-            vec![Conjugate, RealPart, ImaginaryPart, Exp, NegatedExp, Abs]
+            vec![Conjugate, RealPart, ImaginaryPart, Exp, NegatedExp, LogOfNegated, NegatedLogOfNegated, Abs]
         }
-        Op::Input(Input::A) => vec![Exp, NegatedExp, Abs],
+        Op::Input(Input::A) => vec![Exp, NegatedExp, LogOfNegated, NegatedLogOfNegated, Abs],
         _ if extent.state && problem.weights == Weights::Complex => {
             vec![Conjugate, RealPart, ImaginaryPart, Abs, PartsExchanged]
         }

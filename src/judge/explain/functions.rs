@@ -26,9 +26,9 @@ pub fn times(a: Complex64, b: Complex64) -> Complex64 {
 /// argument in another way, and what an f32 library's function is off.
 pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
     use Function::{
-        Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, NaiveSoftplus, NegatedExp, OnePlus,
-        PartsExchanged, Phi, QuickGelu, RealPart, Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu,
-        Softplus, Tanh, Within,
+        Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, LogOfNegated, NaiveSoftplus, NegatedExp,
+        NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, QuickGelu, RealPart, Reciprocal, Relu, Resolvent,
+        Series, Sigmoid, Silu, Softplus, Tanh, Within,
     };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let real = |value: f64, slope: f64, own: f64| {
@@ -90,6 +90,14 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
         }
         Silu => real(x.re * sigmoid(x.re), 1.1, 2.0 * allowance::GATE),
         QuickGelu => real(x.re * sigmoid(1.702 * x.re), 1.1, 2.0 * allowance::GATE + 2.0 * x.re.abs() * U),
+        LogOfNegated => {
+            let value = if x.im == 0.0 { Complex64::from((-x.re).ln()) } else { (-x).ln() };
+            (value, 2.0 * error / modulus(x) + COEFFICIENT * modulus(value))
+        }
+        NegatedLogOfNegated => {
+            let (value, error) = applied(LogOfNegated, x, error);
+            (-value, error)
+        }
         NegatedExp => {
             let (value, error) = applied(Exp, x, error);
             (-value, error)

@@ -172,7 +172,8 @@ fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
 pub fn name_in(writing: Writing, graph: &Graph, program: &Program, edit: &Edit) -> String {
     match writing {
         Writing::Inverses if is_arithmetic(edit) => "phi-closed-form".to_owned(),
-        _ => name(graph, program, edit),
+        Writing::Chunked(_) => aliases::known(format!("chunk-{}", name(graph, program, edit))),
+        _ => aliases::known(name(graph, program, edit)),
     }
 }
 
@@ -259,7 +260,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         _ => "",
     };
     let patch = format!("{patch}{within}");
-    let whole = match edit.when {
+    match edit.when {
         None => patch,
         Some(Condition::At(place)) if place.axis == Axis::State => format!("{patch}-at-states"),
         Some(Condition::At(place)) => match place.set {
@@ -272,10 +273,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
         Some(Condition::Below(..)) => format!("{patch}-near-0"),
         Some(Condition::Above(..)) => format!("{patch}-above-limit"),
-    };
-    // The state of chunks is no scan, but a sum of what they begin with and what is carried into them.
-    let is_chunked = program.find(Symbol::State).is_some_and(|state| matches!(graph.op(state), Op::Sum(_)));
-    aliases::known(if is_chunked { format!("chunk-{whole}") } else { whole })
+    }
 }
 
 /// An index that is read in the place of another.
@@ -419,6 +417,8 @@ fn function_word(function: Function) -> String {
         Function::Silu => "silu",
         Function::QuickGelu => "quick-gelu",
         Function::NegatedExp => "negated-exp",
+        Function::LogOfNegated => "log-of-negated",
+        Function::NegatedLogOfNegated => "negated-log-of-negated",
         Function::Tanh => "tanh",
         Function::Relu => "relu",
         Function::Abs => "modulus",
