@@ -70,7 +70,7 @@ impl Program {
     }
 }
 
-/// What enters the state: the coefficients of the inputs that are read, with B and these.
+/// Builds what enters the state: the coefficients of the inputs that are read, with B and these.
 pub fn drive(b_bar: [&[Term]; 3], problem: &Problem, step: Id, graph: &mut Graph) -> Id {
     let a = graph.input(Input::A);
     let exponent = graph.product([step, a]);

@@ -75,14 +75,14 @@ pub enum Patch {
     Exchanged,
 }
 
-/// What a scan may start from by mistake.
+/// Starts that a scan may have by mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The initial state, which the other direction starts from.
     Initial,
     /// The last state of the scan along the sequence.
     Last,
-    /// What the item before has ended with.
+    /// Last state of the item before.
     ItemBefore,
 }
 
@@ -297,7 +297,7 @@ impl Edit {
             Patch::Number(number) if [0.0, 1.0].contains(&number.value()) => 3.0,
             Patch::Number(number) => 6.0 + bits(number.value()),
             Patch::Instead(None) => 3.0,
-            // What everybody writes where a φ loses digits.
+            // Everybody writes these where a φ loses digits.
             Patch::Instead(Some(Function::Series(_, 1..=3))) => 2.75,
             Patch::Reversed | Patch::Exclusive => 3.75,
             // With the positions, which are said for less than those of other edits.
@@ -397,7 +397,7 @@ fn circular(graph: &mut Graph, scan: Scan) -> Id {
     graph.sum([state, twice, around])
 }
 
-/// What a scan against the sequence ends with.
+/// Builds what a scan against the sequence ends with.
 fn other_direction(graph: &mut Graph, state: Id) -> Option<Id> {
     let Op::Scan(scan) = *graph.op(state) else { return None };
     let against = graph.add(Op::Scan(Scan { reversed: !scan.reversed, exclusive: false, ..scan }));

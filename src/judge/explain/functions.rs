@@ -83,7 +83,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             if above >= INFINITE {
                 return (Complex64::new(f64::INFINITY, 0.0), 0.0);
             }
-            // What 1 + eˣ loses of a small eˣ shows in all that comes after.
+            // Digits that 1 + eˣ loses of a small eˣ show in all that comes after.
             let (sum, lost) = rounded((1.0 + above).into(), above * (2.0 * error + 4.0 * U), InputType::F32);
             let value = sum.re.ln();
             (value.into(), lost / sum.re + (2.0 * allowance::SOFTPLUS + U) * value.abs())

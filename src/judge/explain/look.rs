@@ -46,7 +46,7 @@ impl<'a> Looks<'a> {
         Looks::around(case, tensors, &firsts.collect::<Vec<_>>(), (graph, program))
     }
 
-    /// The same around the first failures of a program with an edit, for another one.
+    /// Looks around the first failures of a program with an edit, for another one.
     pub fn after(
         case: &'a Case<'a>,
         tensors: &[TensorName],
@@ -193,7 +193,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// The same rows, the first of each batch item first: what one item has from another does not show in the first.
+/// Rows in another order, the first of each batch item first: what one item has from another does not show in the first.
 fn spread(case: &Case, order: &[usize]) -> Vec<usize> {
     let item = |row: &usize| case.problem.judged_channels[*row].0;
     let is_first = |at: usize| order[..at].iter().all(|other| item(other) != item(&order[at]));

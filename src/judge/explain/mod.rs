@@ -1,4 +1,4 @@
-//! What a failed run computed, as the specified program with an edit: found by search, and said as a program.
+//! Finds the edit of the specified program that computes what a failed run did, and says it as a program.
 //!
 //! A hypothesis is the [program](crate::program) that a form specifies with an [edit](crate::program::edit), at all positions or some.
 //! Hypotheses are tried by how many bits it takes to say them. Most are refuted by a few positions around the first failure
@@ -46,7 +46,7 @@ const SAID: usize = 3;
 const MOST: u64 = 100_000_000;
 /// Outputs, or residuals, that differ by less than this, relative, are of the same computation.
 const SAME: f64 = 1e-6;
-/// Of so many elements that are wrong an explanation has to tell one at least.
+/// Wrong elements of which an explanation has to tell one at least.
 const TOLD: usize = 3;
 
 /// The most that bounds may be wider than the specified ones where a way of writing has terms that cancel.
@@ -102,7 +102,7 @@ fn of_each(
         return failing.iter().map(|&name| (name, together.clone())).collect();
     }
     let mut named: Named<Vec<Diagnosis>> = Named::default();
-    // What explains the output may have a name already, and be what else the last state is made of.
+    // An edit of an output that has a name already may be in the last state as well.
     let mut of_output = match failing.contains(&TensorName::Out) {
         false if all.contains(&TensorName::Out) && is_wrong_in(case, TensorName::Out) => {
             of(&[TensorName::Out], &[]).1
@@ -114,7 +114,7 @@ fn of_each(
         if name == TensorName::Out {
             of_output = edits;
         } else if said.is_empty() && !of_output.is_empty() {
-            // What explains the output, with what is wrong with the last state beside it.
+            // A last state may have the edit of the output and one of its own.
             said = of(&[name], &of_output).0;
         }
         if !said.is_empty() {
@@ -221,7 +221,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The same of a program that has edits.
+    /// Starts from a program that has edits.
     fn begin_with(&mut self, edits: &[Edit]) {
         for edit in edits {
             self.program = edit.apply(&mut self.graph, &self.program);
@@ -313,7 +313,7 @@ impl<'a> Search<'a> {
         self.with_numbers(&edits)
     }
 
-    /// Those of these edits that are about what a way of writing has of its own: the others are tried as edits of the specified program.
+    /// Keeps the edits that are about what a way of writing has of its own: the others are tried as edits of the specified program.
     fn of_writing(&self, edits: Vec<Edit>) -> Vec<Edit> {
         match self.writing {
             Writing::Specified => edits,
@@ -352,7 +352,7 @@ impl<'a> Search<'a> {
 
     fn places(&self) -> Vec<Place> {
         let mut places = self.looks.places(self.case);
-        // Of a reversed run positions would be told against the file's own order.
+        // Positions of a reversed run would be told against the file's own order.
         let is_reversed = self.case.problem.conventions.direction == Direction::Reverse;
         places.retain(|place| place.axis == Axis::State || !is_reversed);
         places
@@ -431,7 +431,7 @@ impl<'a> Search<'a> {
         edits.sort_by(|a, b| a.cost().total_cmp(&b.cost()).then_with(|| target(b).cmp(&target(a))));
     }
 
-    /// Those of these edits that explain the case, the cheapest first.
+    /// Tries edits, the cheapest first, and keeps those that explain the case.
     fn tried(&mut self, mut edits: Vec<Edit>) -> Vec<Found> {
         edits.retain(|edit| self.asks(edit));
         self.sort(&mut edits);
@@ -458,7 +458,7 @@ impl<'a> Search<'a> {
         let is_far = edit.reads_far(&self.graph);
         let has_number = edit.has_number() || self.edits.iter().any(Edit::has_number);
         let least = if has_number { FEWEST_TOLD } else { 1 };
-        // What is no number everywhere from some place on may have any reason.
+        // NaN from some place on may have any reason.
         let is_plain = edit.when.is_none()
             && self.writing == Writing::Specified
             && !matches!(edit.patch, Patch::Over(_) | Patch::Applied(_))
@@ -495,7 +495,7 @@ impl<'a> Search<'a> {
         self.fit_informed(program, hasty).0
     }
 
-    /// The same, and of how many of the elements that are wrong it says more than that they are small: that they are larger than its bound,
+    /// Fits a program, and counts the wrong elements of which it says more than that they are small: that they are larger than its bound,
     /// or exactly its own value.
     fn fit_informed(&mut self, program: &Program, hasty: bool) -> (Fit, usize) {
         let (case, graph) = (self.case, &self.graph);

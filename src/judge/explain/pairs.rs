@@ -11,14 +11,14 @@ use crate::tensor::TensorName;
 const FIRSTS: usize = 32;
 /// Edits that compute the same in the looks, of which others are not tried.
 const ALIKE: usize = 3;
-/// Those of them beside which conditions on values are tried.
+/// First edits beside which conditions on values are tried.
 const LIKELIEST: usize = 6;
 const WORTH: f64 = 0.97;
 
 impl<'a> Search<'a> {
     /// Two edits, the first of which leaves less of the error than the specified program does.
     pub(super) fn with_two(&mut self) -> Vec<Found> {
-        // What is no number agrees with too much that has two edits.
+        // NaN agrees with too much that has two edits.
         let is_finite = |name: &TensorName| self.case.got[*name].values.iter().all(|got| got.is_finite());
         // A last state alone is too little for two.
         if !self.tensors.iter().all(is_finite) || !self.tensors.contains(&TensorName::Out) {

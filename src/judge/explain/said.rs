@@ -76,7 +76,7 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
     }
 }
 
-/// What one edit does.
+/// Says what one edit does.
 fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let patched = edit.patched(graph, target);
@@ -306,7 +306,7 @@ fn is_exclusive(graph: &Graph, id: Id) -> bool {
     matches!(graph.op(id), Op::Scan(scan) if scan.exclusive)
 }
 
-/// What a sum or a product is in the scan.
+/// Names a sum or a product by its part in the scan.
 fn part(graph: &Graph, program: &Program, id: Id) -> Option<&'static str> {
     let operands = graph.op(id).operands();
     let is = |input: Input| move |id: &Id| *graph.op(*id) == Op::Input(input);
@@ -319,7 +319,7 @@ fn part(graph: &Graph, program: &Program, id: Id) -> Option<&'static str> {
         Op::Product(_) if has(Input::A) && operands.len() == 2 => Some("exponent"),
         Op::Product(_) if has(Input::D) => Some("skip"),
         Op::Product(_) if has(Input::C) => Some("read-state"),
-        // What chunks take from those before.
+        // Chunks take it from those before.
         Op::Product(_) if operands.iter().any(|of| is_exclusive(graph, *of)) => Some("carried"),
         Op::Scan(_) if is_exclusive(graph, id) && program.find(Symbol::State) != Some(id) => Some("carried"),
         Op::Sum(_) if has(Input::DeltaBias) => Some("biased-delta"),

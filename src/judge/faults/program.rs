@@ -17,7 +17,7 @@ use crate::tensor::TensorName;
 pub fn program(form: Form, problem: &Problem, faults: &[Fault]) -> (Graph, Program) {
     let (mut graph, mut program) = crate::judge::explain::specified(form, problem);
     let mut form = form;
-    // What replaces a whole coefficient comes before what changes a part of one.
+    // Another coefficient comes before a change to a part of one.
     let rank = |fault: &&Fault| match fault {
         Fault::RunsAs(_) => 0,
         Fault::ABarOf(_) | Fault::BBarOf(_) | Fault::BBarSeries(_) | Fault::Sum(_) | Fault::UMissing => 1,
@@ -34,7 +34,7 @@ pub fn program(form: Form, problem: &Problem, faults: &[Fault]) -> (Graph, Progr
     (graph, program)
 }
 
-/// What a scan is made of.
+/// Part of a scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Decay,
@@ -119,7 +119,7 @@ impl Editor<'_> {
     }
 
     fn plant(&mut self, fault: Fault) {
-        // What a program does not have cannot be wrong with it.
+        // Nothing is wrong with what a program does not have.
         let _ = self.planted(fault);
     }
 
@@ -502,7 +502,7 @@ impl Editor<'_> {
     }
 }
 
-/// What takes the place of Δ.
+/// Makes what takes the place of Δ.
 fn of_power(power: Power, step: Id) -> Patch {
     match power {
         Power::One => Patch::Other(step),
