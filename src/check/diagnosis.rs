@@ -29,7 +29,7 @@ pub fn by_models_nearly(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagno
     by_tensor(case, failing, &Models::of(case), Effort::SINGLE)
 }
 
-/// Of channels that are looked at, one of so many may be one that passes.
+/// Channels that are looked at, of which one may be one that passes.
 const PASSING: usize = 4;
 
 /// Names what explains a case's failing tensors that have no diagnosis, unless the work ends before that is known.

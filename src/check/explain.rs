@@ -143,8 +143,8 @@ pub fn explain<R: Read + Seek + Send>(
 /// A problem with an output, the truth of that where there is one, and what is said of the place.
 type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
 
-/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, and by two edits. A step that was ended names nothing,
-/// and none comes after it.
+/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, and by two edits. A step that was
+/// ended names nothing, and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, solved, at): (Stages, &Solved, usize),

@@ -22,7 +22,7 @@
 //! be finite and fit. What is no number proves nothing by itself: finite wrong elements and channels that leave the range at exactly
 //! the model's position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same.
 //!
-//! Of a recording, what no model explains is looked for as an edit of the specified program, which is accepted by the same rule
+//! A recording that no model explains may be an edit of the specified program, which is looked for there and accepted by the same rule
 //! ([`super::explain`]).
 //!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.

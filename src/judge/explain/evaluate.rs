@@ -97,14 +97,14 @@ pub type Entering = [Option<Rc<Column>>; 2];
 /// Evaluates programs in one window of one channel.
 pub struct Evaluator<'a> {
     problem: &'a Problem,
-    /// What a backward pass starts from.
+    /// Gradients that a backward pass starts from.
     given: Option<&'a OutputGradients>,
     channel: (usize, usize),
     window: Window,
     /// The positions that are computed.
     positions: std::ops::Range<usize>,
     entering: Entering,
-    /// Of each channel.
+    /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Of a backward pass that starts from these.
+    /// Evaluates a backward pass that starts from these gradients.
     pub fn backward(problem: &'a Problem, given: &'a OutputGradients) -> Self {
         Evaluator { given: Some(given), ..Evaluator::whole(problem, (0, 0)) }
     }
