@@ -63,7 +63,7 @@ fn generic(graph: &Graph, program: &Program, place: &str, patch: Patch) -> Optio
     })
 }
 
-/// Made names of edits at some positions alone, and the known ones.
+/// Known name of an edit at some positions alone, if it has one.
 fn at_places(role: &str, patch: Patch, (axis, set): (Axis, Set), op: &Op) -> Option<String> {
     let is_first = axis == Axis::Position && set == Set::Only(0);
     match (role, patch) {
