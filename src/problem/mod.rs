@@ -207,6 +207,19 @@ impl Problem {
         if_held(self.held.as_ref().map(|held| &held.channels), batch * self.shape.dim + channel)
     }
 
+    /// How many channels in a row have the same steps: those of a head, or what shares a row of `delta`. None where each has its own,
+    /// and of a problem that does not hold all channels of the first item.
+    pub fn channels_of_a_step(&self) -> Option<usize> {
+        let Shape { dim, seqlen, .. } = self.shape;
+        let rows: Option<Vec<usize>> = (0..dim).map(|channel| self.row_if_held(0, channel)).collect();
+        let rows = rows?;
+        let steps = |channel: usize| &self.delta[rows[channel] * seqlen..][..seqlen];
+        let bias = |channel: usize| self.delta_bias.as_ref().map(|bias| bias[channel]);
+        let is_shared =
+            |by: &usize| (0..dim).all(|c| (steps(c), bias(c)) == (steps(c / by * by), bias(c / by * by)));
+        (2..dim).rev().filter(|by| dim.is_multiple_of(*by)).find(is_shared)
+    }
+
     /// The same of [`Problem::group_row`].
     #[inline]
     pub fn group_row_if_held(&self, batch: usize, group: usize) -> Option<usize> {

@@ -241,7 +241,7 @@ impl Reverse<'_> {
         let start = self.graph.number(0.0);
         let reversed = !scan.reversed;
         let drive = given;
-        let adjoint = Scan { decay, drive, start, reversed, exclusive: false, stored: None, carried: None };
+        let adjoint = Scan { reversed, ..Scan::of(decay, drive, start) };
         let adjoint = self.graph.add(Op::Scan(adjoint));
         let before = self.graph.add(Op::Scan(Scan { exclusive: true, ..scan }));
         let of_decay = self.graph.product([adjoint, before]);
@@ -376,6 +376,8 @@ impl Reverse<'_> {
                     self.give(operand, share);
                 }
             }
+            // No specified program divides.
+            Op::Quotient(..) => return None,
             Op::Apply(Function::RealPart, of) => self.give(of, given),
             Op::Apply(Function::Conjugate, of) => {
                 let share = graph.apply(Function::Conjugate, given);

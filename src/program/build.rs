@@ -31,15 +31,7 @@ impl Program {
         };
         let exclusive = problem.reads_before();
         let state = |graph: &mut Graph, start, reversed, exclusive| {
-            graph.add(Op::Scan(Scan {
-                decay,
-                drive,
-                start,
-                reversed,
-                exclusive,
-                stored: None,
-                carried: None,
-            }))
+            graph.add(Op::Scan(Scan { reversed, exclusive, ..Scan::of(decay, drive, start) }))
         };
         let forward = state(graph, start, false, false);
         let read = state(graph, start, false, exclusive);

@@ -1,6 +1,7 @@
 //! Edits of a program: one node, or one use of it, is another; everywhere or at some positions.
 
 use super::Program;
+use super::complex::{Powers, Product, Slip};
 use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::Condition;
 use super::print::CONSTANTS;
@@ -17,6 +18,12 @@ pub enum Site {
     /// A value in all that one node is made of, and not elsewhere: Δ, A or z of Ā alone, or of B̄ alone.
     Within {
         root: Id,
+        of: Id,
+    },
+    /// A value in what one operand of one operation is made of.
+    WithinUse {
+        user: Id,
+        operand: usize,
         of: Id,
     },
     /// Two inputs that are read alike, B and C.
@@ -44,6 +51,16 @@ pub enum Patch {
     AtMost(Real),
     /// Real part between two numbers.
     Within(Real, Real),
+    /// A limit from both sides that lacks the upper, or the lower one.
+    LimitMissing {
+        upper: bool,
+    },
+    /// A complex product with a slip: powers in a product, a reciprocal, or the decay and the state of a scan.
+    Powers(Powers),
+    Slipped(Slip),
+    Multiplied(Product),
+    /// A scan whose state is kept between two numbers as it is carried on.
+    KeptWithin(Real, Real),
     /// Imaginary part times a number.
     Turned(Real),
     /// The term of a sum that stands in this place among its operands is added to what the sum is an operand of, not to the sum.
@@ -98,7 +115,8 @@ impl Edit {
     /// The node that is edited.
     pub fn target(&self, graph: &Graph) -> Id {
         match self.site {
-            Site::Value(id) | Site::Both(id, _) | Site::Within { of: id, .. } => id,
+            Site::Value(id) | Site::Both(id, _) => id,
+            Site::Within { of, .. } | Site::WithinUse { of, .. } => of,
             Site::Use { user, operand } => graph.op(user).operands()[operand],
         }
     }
@@ -129,10 +147,13 @@ impl Edit {
                 let new = graph.replaced(&[root], of, patched)[0];
                 graph.replaced(&program.nodes(), root, new)
             }
-            Site::Use { user, operand } => {
+            Site::Use { user, operand } | Site::WithinUse { user, operand, .. } => {
                 let op = graph.op(user).clone();
                 let mut operands = op.operands();
-                operands[operand] = patched;
+                operands[operand] = match self.site {
+                    Site::WithinUse { of, .. } => graph.replaced(&[operands[operand]], of, patched)[0],
+                    _ => patched,
+                };
                 let new = graph.add(op.with(&operands));
                 graph.replaced(&program.nodes(), user, new)
             }
@@ -180,6 +201,34 @@ impl Edit {
                 graph.add(Op::Limit { of: target, low, high })
             }
             Patch::Within(low, high) => graph.add(Op::Limit { of: target, low, high }),
+            Patch::LimitMissing { upper } => match *graph.op(target) {
+                Op::Limit { of, low, .. } if upper => {
+                    graph.add(Op::Limit { of, low, high: Real::new(f64::INFINITY) })
+                }
+                Op::Limit { of, high, .. } => {
+                    graph.add(Op::Limit { of, low: Real::new(f64::NEG_INFINITY), high })
+                }
+                _ => target,
+            },
+            Patch::Powers(powers) => with_powers(graph, target, powers).unwrap_or(target),
+            Patch::Slipped(slip) => match *graph.op(target) {
+                Op::Apply(Function::Resolvent(alpha), of) => {
+                    let (one, share) = (graph.number(1.0), graph.number(-alpha.value()));
+                    let term = graph.product([share, of]);
+                    let w = graph.sum([one, term]);
+                    graph.apply(Function::SlippedInverse(slip), w)
+                }
+                Op::Apply(Function::Reciprocal, of) => graph.apply(Function::SlippedInverse(slip), of),
+                _ => target,
+            },
+            Patch::Multiplied(product) => match of_scan(graph) {
+                Some(scan) => graph.add(Op::Scan(Scan { product, ..scan })),
+                None => target,
+            },
+            Patch::KeptWithin(low, high) => match of_scan(graph) {
+                Some(scan) => graph.add(Op::Scan(Scan { limits: Some((low, high)), ..scan })),
+                None => target,
+            },
             Patch::Turned(by) => graph.add(Op::Turned(target, by)),
             Patch::FunctionMoved => function_moved(graph, target).unwrap_or(target),
             Patch::Circular => match of_scan(graph) {
@@ -252,6 +301,7 @@ impl Edit {
             Patch::Number(number) => ![0.0, 1.0].contains(&number.value()),
             Patch::Plus(_, by) => by.value().abs() != 1.0,
             Patch::Turned(_) | Patch::AtLeast(_) | Patch::AtMost(_) | Patch::Within(..) => true,
+            Patch::KeptWithin(..) => true,
             _ => false,
         }
     }
@@ -262,6 +312,7 @@ impl Edit {
             Site::Value(id) => id,
             Site::Use { user, .. } => user,
             Site::Within { root, of } => root.max(of),
+            Site::WithinUse { user, of, .. } => user.max(of),
             Site::Both(b, c) => b.max(c),
         };
         let patch = match self.patch {
@@ -282,7 +333,9 @@ impl Edit {
                 bits(by.value()) >= NO_CHOICE
             }
             Patch::AtLeast(limit) | Patch::AtMost(limit) => bits(limit.value()) >= NO_CHOICE,
-            Patch::Within(low, high) => bits(low.value()).max(bits(high.value())) >= NO_CHOICE,
+            Patch::Within(low, high) | Patch::KeptWithin(low, high) => {
+                bits(low.value()).max(bits(high.value())) >= NO_CHOICE
+            }
             _ => false,
         }
     }
@@ -292,6 +345,7 @@ impl Edit {
         let of_site = match self.site {
             Site::Value(_) => 0.0,
             Site::Use { .. } | Site::Both(..) | Site::Within { .. } => 1.0,
+            Site::WithinUse { .. } => 2.0,
         };
         let of_patch = match self.patch {
             Patch::Number(number) if [0.0, 1.0].contains(&number.value()) => 3.0,
@@ -312,8 +366,14 @@ impl Edit {
             Patch::Stored(_) => 6.0,
             Patch::Padded(_) => 8.0,
             Patch::AtLeast(limit) | Patch::AtMost(limit) => 5.0 + bits(limit.value()),
-            Patch::Within(low, high) if low.value() == -high.value() => 6.0 + bits(high.value()),
-            Patch::Within(low, high) => 6.0 + bits(low.value()) + bits(high.value()),
+            Patch::Within(low, high) | Patch::KeptWithin(low, high) if low.value() == -high.value() => {
+                6.0 + bits(high.value())
+            }
+            Patch::Within(low, high) | Patch::KeptWithin(low, high) => {
+                6.0 + bits(low.value()) + bits(high.value())
+            }
+            Patch::LimitMissing { .. } => 3.0,
+            Patch::Powers(_) | Patch::Slipped(_) | Patch::Multiplied(_) => 5.5,
             Patch::Starting(_) | Patch::OtherDirection | Patch::FunctionMoved | Patch::Circular => 4.0,
             Patch::Turned(by) => 5.0 + bits(by.value()),
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
@@ -326,7 +386,9 @@ impl Edit {
         let of_condition = match self.when {
             None => 0.0,
             Some(Condition::At(_)) => 5.0,
-            Some(Condition::Below(_, limit) | Condition::Above(_, limit)) => 5.0 + bits(limit.value()),
+            Some(Condition::Below(_, limit) | Condition::Beyond(_, limit) | Condition::Above(_, limit)) => {
+                5.0 + bits(limit.value())
+            }
         };
         of_site + of_patch + of_condition
     }
@@ -383,6 +445,16 @@ fn function_moved(graph: &mut Graph, product: Id) -> Option<Id> {
     let rest = graph.product(others);
     let moved = graph.apply(function, rest);
     Some(graph.product([argument, moved]))
+}
+
+/// A product whose repeated factor is a power that is made of complex products of some kind.
+fn with_powers(graph: &mut Graph, product: Id, powers: Powers) -> Option<Id> {
+    let factors = graph.op(product).operands();
+    let count = |id: &Id| factors.iter().filter(|other| *other == id).count();
+    let repeated = *factors.iter().max_by_key(|id| count(id)).filter(|id| count(id) > 1)?;
+    let power = graph.apply(Function::Power(count(&repeated) as u8, powers), repeated);
+    let others: Vec<Id> = factors.iter().copied().filter(|id| *id != repeated).chain([power]).collect();
+    Some(graph.product(others))
 }
 
 /// A scan around a ring: x_l (1 − P_{L−1}) + P_l x_{L−1}, where P_l is the product of the decays up to l. Inputs behind l reach it once

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::complex::{Powers, Product, Slip};
 use super::mask::{Condition, Set};
 use crate::formula::Fraction;
 use crate::problem::InputType;
@@ -66,6 +67,8 @@ pub enum Function {
     /// Its series Σ (αx)ᵏ, cut after so many terms.
     Geometric(Fraction, u8),
     Softplus,
+    /// log(1 + e^−|x|), the part of softplus that is added to max(x, 0).
+    SoftplusRest,
     /// log(1 + eˣ) as it is written, which leaves the range of f32 with eˣ.
     NaiveSoftplus,
     /// x σ(x)
@@ -89,6 +92,12 @@ pub enum Function {
     ImaginaryPart,
     /// Real and imaginary parts in the place of each other.
     PartsExchanged,
+    /// As f32 keeps it: 0 below its range, and infinite above.
+    Single,
+    /// xᵏ, with complex products of some kind.
+    Power(u8, Powers),
+    /// x⁻¹, put together wrongly of the parts of a complex x.
+    SlippedInverse(Slip),
     /// 1 within limits, and 0 elsewhere: the derivative of a clamp.
     Within(Real, Real),
 }
@@ -150,6 +159,10 @@ pub enum Index {
     ReversedIn(u32),
     /// ⌊i / k⌋ k − 1, the last one of the block before.
     BlockBefore(u32),
+    /// ⌊n / k⌋ times i mod k: of n / k things that share a row, the row of another's rest.
+    Strided(u32),
+    /// i as its place in a memory of blocks of k, whose axes are exchanged.
+    Exchanged(u32),
     /// An input's memory with its two last axes exchanged; of items, its two first ones.
     Transposed,
     /// A complex input's memory taken for all real parts before all imaginary ones.
@@ -171,6 +184,8 @@ impl Index {
             Index::ReversedIn(k) => {
                 Some(i / k as usize * k as usize + k as usize - 1 - i % k as usize).filter(|&at| at < n)
             }
+            Index::Strided(k) => Some(i % k as usize * (n / k as usize)),
+            Index::Exchanged(k) => Some(i % k as usize * (n / k as usize) + i / k as usize),
             Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
             Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
             Index::Transposed | Index::Halves => Some(i),
@@ -191,6 +206,19 @@ pub struct Scan {
     pub stored: Option<(InputType, Option<Set>)>,
     /// A factor that what is carried has as it arrives at some positions.
     pub carried: Option<(Real, Set)>,
+    /// Limits that x is kept within as it is carried on.
+    pub limits: Option<(Real, Real)>,
+    /// How decay and x are multiplied.
+    pub product: Product,
+}
+
+impl Scan {
+    /// A scan along the positions.
+    pub fn of(decay: Id, drive: Id, start: Id) -> Self {
+        let (reversed, exclusive) = (false, false);
+        let (stored, carried, limits, product) = (None, None, None, Product::Right);
+        Scan { decay, drive, start, reversed, exclusive, stored, carried, limits, product }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -199,6 +227,8 @@ pub enum Op {
     Number(Real),
     Sum(Vec<Id>),
     Product(Vec<Id>),
+    /// The first divided by the second.
+    Quotient(Id, Id),
     Apply(Function, Id),
     At {
         of: Id,
@@ -237,6 +267,7 @@ impl Op {
         match self {
             Op::Input(_) | Op::Number(_) => Vec::new(),
             Op::Sum(of) | Op::Product(of) => of.clone(),
+            Op::Quotient(above, below) => vec![*above, *below],
             Op::Apply(_, of) | Op::First(of) | Op::Last(of) => vec![*of],
             Op::Accumulate(of, ..) => vec![*of],
             Op::CutOff(of, _) => vec![*of],
@@ -252,6 +283,7 @@ impl Op {
         match (self, operands) {
             (Op::Sum(_), of) => Op::Sum(of.to_vec()),
             (Op::Product(_), of) => Op::Product(of.to_vec()),
+            (Op::Quotient(..), &[above, below]) => Op::Quotient(above, below),
             (Op::Apply(function, _), &[of]) => Op::Apply(*function, of),
             (Op::First(_), &[of]) => Op::First(of),
             (Op::Last(_), &[of]) => Op::Last(of),
@@ -269,6 +301,9 @@ impl Op {
             }
             (&Op::Choose { when: Condition::Above(_, limit), .. }, &[yes, no, of]) => {
                 Op::Choose { when: Condition::Above(of, limit), yes, no }
+            }
+            (&Op::Choose { when: Condition::Beyond(_, limit), .. }, &[yes, no, of]) => {
+                Op::Choose { when: Condition::Beyond(of, limit), yes, no }
             }
             _ => self.clone(),
         }

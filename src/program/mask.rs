@@ -8,6 +8,8 @@ pub enum Condition {
     At(Place),
     /// Where a value's modulus is below a limit.
     Below(Id, Real),
+    /// Where a value's modulus is not.
+    Beyond(Id, Real),
     /// Where a value is above a limit.
     Above(Id, Real),
 }
@@ -17,7 +19,7 @@ impl Condition {
     pub fn of(self) -> Option<Id> {
         match self {
             Condition::At(_) => None,
-            Condition::Below(of, _) | Condition::Above(of, _) => Some(of),
+            Condition::Below(of, _) | Condition::Beyond(of, _) | Condition::Above(of, _) => Some(of),
         }
     }
 

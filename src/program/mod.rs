@@ -7,6 +7,7 @@
 
 pub mod adjoint;
 pub mod build;
+pub mod complex;
 pub mod edit;
 pub mod graph;
 pub mod mask;
@@ -41,6 +42,14 @@ pub enum Symbol {
     HByDelta,
     ABarByA,
     HByA,
+    /// Of a scan in chunks: the state of a chunk by itself, the product of the decays since its start, and what is carried into it.
+    ChunkState,
+    ChunkDecay,
+    ChunkCarry,
+    /// A product of some factors of the input, which a kernel forms first.
+    Group,
+    /// Running sum of the exponents.
+    ExponentSum,
     /// Of an input.
     Gradient(GradientName),
 }

@@ -2,6 +2,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
 
+use super::complex::{ABOVE, BELOW, Product};
 use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
 use super::{Condition, Program, Symbol};
 use crate::formula::Fraction;
@@ -30,7 +31,7 @@ impl<'a> Printer<'a> {
     pub fn lines(&self) -> Vec<String> {
         let of_name = |(symbol, id): &(Symbol, Id)| match symbol {
             // Its own line is that of out.
-            Symbol::Readout => None,
+            symbol if is_silent(*symbol) => None,
             symbol => Some(format!("{} = {}", word(*symbol), self.meaning(*id))),
         };
         let outputs = [("out_l", self.program.out), ("last_state", self.program.last_state)];
@@ -54,8 +55,7 @@ impl<'a> Printer<'a> {
     fn symbol(&self, id: Id) -> Option<Symbol> {
         // A name for no more than an input says nothing.
         let is_input = matches!(self.graph.op(id), Op::Input(_) | Op::Number(_));
-        let named =
-            self.program.named.iter().find(|(symbol, named)| *named == id && *symbol != Symbol::Readout);
+        let named = self.program.named.iter().find(|(symbol, named)| *named == id && !is_silent(*symbol));
         named.filter(|_| !is_input).map(|(symbol, _)| *symbol)
     }
 
@@ -76,8 +76,16 @@ impl<'a> Printer<'a> {
             _ => before,
         };
         let moved = if decay == "1" { before } else { format!("{decay} {before}") };
+        let moved = match scan.product {
+            Product::Right => moved,
+            wrong => format!("[{moved} as {}]", wrong.text()),
+        };
         let drive = self.text(scan.drive);
         let sum = if drive == "0" { moved } else { format!("{moved} + {drive}") };
+        let sum = match scan.limits {
+            Some((low, high)) => format!("clamp({sum}, {}, {})", number_text(low), number_text(high)),
+            None => sum,
+        };
         match scan.stored {
             Some((to, None)) => format!("{}({sum})", to.name()),
             _ => sum,
@@ -114,6 +122,10 @@ impl<'a> Printer<'a> {
                 (text, Binding::Sum)
             }
             Op::Product(of) => (self.product(of), Binding::Product),
+            Op::Quotient(above, below) => {
+                let text = |of: Id| self.within(of, Binding::One);
+                (format!("{}/{}", text(*above), text(*below)), Binding::Product)
+            }
             Op::Apply(Function::Resolvent(alpha), of) => (self.inverse(*alpha, *of), Binding::One),
             Op::Apply(Function::OnePlus, of) => {
                 (format!("1 + {}", self.within(*of, Binding::Product)), Binding::Sum)
@@ -125,6 +137,15 @@ impl<'a> Printer<'a> {
             Op::Apply(Function::Series(k, terms), of) => {
                 let name = if *k == 0 { "exp".to_owned() } else { format!("φ{}", subscript(*k)) };
                 (format!("[{name}({}) cut after {terms} terms]", self.text(*of)), Binding::One)
+            }
+            Op::Apply(Function::Single, of) => self.bound(*of),
+            Op::Apply(Function::Power(k, _), of) => {
+                let power = notation::superscript(i32::from(*k));
+                (format!("[{}{power}, made wrongly]", self.within(*of, Binding::One)), Binding::One)
+            }
+            Op::Apply(Function::SlippedInverse(slip), of) => {
+                let [above, below] = [ABOVE[slip.above].0, BELOW[slip.below].0];
+                (format!("[({above})/({below}), w = {}]", self.text(*of)), Binding::One)
             }
             Op::Apply(function, of) => {
                 (format!("{}({})", function_text(*function), self.text(*of)), Binding::One)
@@ -179,6 +200,9 @@ impl<'a> Printer<'a> {
             }
             Condition::Below(of, limit) => {
                 format!("where |{}| is below {}", self.text(of), number_text(limit))
+            }
+            Condition::Beyond(of, limit) => {
+                format!("where |{}| is {} at least", self.text(of), number_text(limit))
             }
             Condition::Above(of, limit) => format!("where {} is above {}", self.text(of), number_text(limit)),
         }
@@ -272,6 +296,8 @@ impl<'a> Printer<'a> {
             },
             Index::At(at) => format!("{noun}={at}"),
             Index::Modulo(k) => format!("{noun} mod {k}"),
+            Index::Strided(k) => format!("row {noun} mod {k}"),
+            Index::Exchanged(k) => format!("{noun} with the axes of blocks of {k} exchanged"),
             Index::BlockStart(k) => format!("⌊{noun}/{k}⌋{k}"),
             Index::Rolled(by) if by < 0 => format!("{noun}−{} around the end", -by),
             Index::Rolled(by) => format!("{noun}+{by} around the end"),
@@ -293,12 +319,17 @@ impl<'a> Printer<'a> {
     }
 }
 
+/// Whether a name is never printed.
+fn is_silent(symbol: Symbol) -> bool {
+    matches!(symbol, Symbol::Readout | Symbol::Group)
+}
+
 fn word(symbol: Symbol) -> String {
     match symbol {
         Symbol::StepSize => "Δ_l",
         Symbol::State => "x_l",
         Symbol::ReversedState => "x′_l",
-        Symbol::Readout => "y_l",
+        Symbol::Readout | Symbol::Group => "y_l",
         Symbol::Adjoint => "p_l",
         Symbol::ReversedAdjoint => "p′_l",
         Symbol::ABar => "Ā_l",
@@ -307,6 +338,10 @@ fn word(symbol: Symbol) -> String {
         Symbol::HByDelta => "(∂h/∂Δ)_l",
         Symbol::ABarByA => "(∂Ā/∂A)_l",
         Symbol::HByA => "(∂h/∂A)_l",
+        Symbol::ChunkState => "s_l",
+        Symbol::ChunkDecay => "P_l",
+        Symbol::ChunkCarry => "c_l",
+        Symbol::ExponentSum => "S_l",
         Symbol::Gradient(name) => name.name(),
     }
     .to_owned()
@@ -362,6 +397,7 @@ fn function_text(function: Function) -> String {
         Function::Phi(k) => format!("φ{}", subscript(k)),
         Function::Softplus => "softplus".to_owned(),
         Function::NaiveSoftplus => "log1p_of_f32_exp".to_owned(),
+        Function::SoftplusRest => "log1p_of_exp_of_minus_abs".to_owned(),
         Function::Sigmoid => "σ".to_owned(),
         Function::Silu => "silu".to_owned(),
         Function::QuickGelu => "quick_gelu".to_owned(),
@@ -380,5 +416,6 @@ fn function_text(function: Function) -> String {
         Function::OnePlus | Function::Resolvent(_) | Function::Geometric(..) | Function::Series(..) => {
             String::new()
         }
+        Function::Single | Function::Power(..) | Function::SlippedInverse(_) => String::new(),
     }
 }

@@ -1,11 +1,18 @@
 //! Edits that are tried: at each value and each use of a program, what somebody may write there by mistake.
 
+use super::complex::{Powers, Product, Slip};
 use super::edit::{Edit, Patch, Site, Start};
 use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Fraction;
 use crate::problem::{InputType, Problem, Weights};
+
+/// What is added to a divisor against division by 0.
+const GUARDS: [f64; 9] = [1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
+
+/// Limits of exponents that people type against overflow.
+const EXPONENTS: [f64; 8] = [10.0, 15.0, 20.0, 30.0, 50.0, 60.0, 80.0, 88.0];
 
 /// Values of a program that an edit may be about, each use by itself where there are several.
 pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
@@ -18,7 +25,10 @@ pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
     }
     let [b, c] =
         [Input::B, Input::C].map(|input| graph.find(&Op::Input(input)).filter(|id| reached.contains(id)));
-    let mut sites: Vec<Site> = b.zip(c).map(|(b, c)| Site::Both(b, c)).into_iter().collect();
+    let [delta, bias] = [Input::Delta, Input::DeltaBias]
+        .map(|input| graph.find(&Op::Input(input)).filter(|id| reached.contains(id)));
+    let both = [b.zip(c), delta.zip(bias)].into_iter().flatten();
+    let mut sites: Vec<Site> = both.map(|(one, other)| Site::Both(one, other)).collect();
     if let Some(Op::Scan(scan)) = program.find(Symbol::State).map(|state| graph.op(state)) {
         let [of_decay, of_drive] = [scan.decay, scan.drive].map(|root| graph.reached(&[root]));
         for of in
@@ -53,10 +63,38 @@ pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
     sites
 }
 
+/// What Ā, h and the input are made of, in a part of a scan in chunks or by running sums alone, and in one use of that.
+fn parts_of_chunks(graph: &Graph, program: &Program) -> Vec<Site> {
+    let symbols = [Symbol::ChunkState, Symbol::ChunkDecay, Symbol::ChunkCarry, Symbol::ExponentSum];
+    let (Some(state), Some(first)) =
+        (program.find(Symbol::State), symbols.iter().find_map(|one| program.find(*one)))
+    else {
+        return Vec::new();
+    };
+    let mut sites = Vec::new();
+    let used = graph.reached(&[state]);
+    // Nodes that were there before the chunks.
+    let plain =
+        |root: Id| graph.reached(&[root]).into_iter().filter(move |of| *of < first).collect::<Vec<_>>();
+    for root in symbols.iter().filter_map(|symbol| program.find(*symbol)) {
+        sites.extend(plain(root).into_iter().map(|of| Site::Within { root, of }));
+        for &user in &used {
+            let operands = graph.op(user).operands();
+            let uses = operands.iter().enumerate().filter(|(_, of)| **of == root);
+            sites.extend(uses.flat_map(|(operand, _)| {
+                plain(root).into_iter().map(move |of| Site::WithinUse { user, operand, of })
+            }));
+        }
+    }
+    sites.retain(|site| !matches!(site, Site::Within { of, .. } | Site::WithinUse { of, .. } if matches!(graph.op(*of), Op::Number(_))));
+    sites
+}
+
 /// Nodes that may be read at a site: those that come before it, and the step size, which an edit may have made anew.
 fn readable(graph: &Graph, program: &Program, reached: &[Id], (site, target): (Site, Id)) -> Vec<Id> {
     let before = match site {
-        Site::Value(id) | Site::Both(id, _) | Site::Within { of: id, .. } => id,
+        Site::Value(id) | Site::Both(id, _) => id,
+        Site::Within { of, .. } | Site::WithinUse { of, .. } => of,
         Site::Use { user, .. } => user,
     };
     let step = program.find(Symbol::StepSize).filter(|step| !graph.reached(&[*step]).contains(&target));
@@ -83,7 +121,7 @@ fn used_once(graph: &Graph, reached: &[Id], site: Site) -> Site {
 
 /// Edits without a number that is found, at all sites.
 pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
-    let sites = sites(graph, program);
+    let sites = sites(graph, program).into_iter().chain(parts_of_chunks(graph, program));
     let reached = graph.reached(&[program.out, program.last_state]);
     let mut edits = Vec::new();
     for site in sites {
@@ -92,7 +130,12 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         let target = alone.target(graph);
         let (op, extent) = (graph.op(target), graph.extent(target));
         if let Site::Both(..) = site {
-            indices(graph, target, problem).into_iter().for_each(|(axis, index)| add(Patch::At(axis, index)));
+            let is_shared = |(axis, index): &(Axis, Index)| {
+                let is_delta = *graph.op(target) == Op::Input(Input::Delta);
+                !is_delta || *axis == Axis::Channel && *index != Index::Transposed
+            };
+            let all = indices(graph, target, problem).into_iter().filter(is_shared);
+            all.for_each(|(axis, index)| add(Patch::At(axis, index)));
             continue;
         }
         [0.0, 1.0].into_iter().for_each(|number| add(Patch::Number(Real::new(number))));
@@ -114,6 +157,31 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         }
         if matches!(op, Op::Limit { .. } | Op::Last(_)) {
             add(Patch::Instead(None));
+        }
+        if let Op::Limit { low, high, .. } = op
+            && [low, high].iter().all(|end| end.value().is_finite())
+        {
+            [true, false].into_iter().for_each(|upper| add(Patch::LimitMissing { upper }));
+        }
+        let is_divisor = |user: &Id| match *graph.op(*user) {
+            Op::Apply(Function::Reciprocal, of) | Op::Quotient(_, of) => of == target,
+            _ => false,
+        };
+        let is_exponent = |user: &Id| *graph.op(*user) == Op::Apply(Function::Exp, target);
+        if reached.iter().any(is_exponent) {
+            let typed = EXPONENTS.into_iter();
+            typed.for_each(|most| {
+                [Patch::AtMost(Real::new(most)), Patch::AtLeast(Real::new(-most))]
+                    .into_iter()
+                    .for_each(&mut add)
+            });
+        }
+        let one = graph.find(&Op::Number(Real::new(1.0))).filter(|_| reached.iter().any(is_divisor));
+        if let Some(one) = one {
+            GUARDS.into_iter().for_each(|guard| add(Patch::Plus(one, Real::new(guard))));
+        }
+        if problem.weights == Weights::Complex && extent.state {
+            slips(op).into_iter().for_each(&mut add);
         }
         if matches!(op, Op::Last(_)) {
             add(Patch::OtherDirection);
@@ -140,7 +208,38 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Rounded(to)));
         add(Patch::Scaled(Real::new(-1.0)));
     }
+    edits.extend(constants(graph, &reached));
     edits
+}
+
+/// Δ in the place of B̄ or of what it is made of, as where a limit of B̄ is taken for it.
+pub fn step_for_values(graph: &Graph, program: &Program) -> Vec<Edit> {
+    let (Some(step), Some(Op::Scan(scan))) =
+        (program.find(Symbol::StepSize), program.find(Symbol::State).map(|state| graph.op(state)))
+    else {
+        return Vec::new();
+    };
+    let nodes = graph.reached(&[scan.drive]).into_iter().filter(|id| *id > step);
+    let of_state = nodes.filter(|id| graph.extent(*id).state && graph.extent(*id).position);
+    of_state.map(|id| Edit { site: Site::Value(id), patch: Patch::Other(step), when: None }).collect()
+}
+
+/// Constant factors that are left out.
+fn constants(graph: &Graph, reached: &[Id]) -> Vec<Edit> {
+    let patch = Patch::Number(Real::new(1.0));
+    let of_product = |user: &Id| {
+        let operands = match graph.op(*user) {
+            Op::Product(of) => of.clone(),
+            _ => Vec::new(),
+        };
+        let is_factor = |id: Id| matches!(graph.op(id), Op::Number(number) if number.value().abs() != 1.0);
+        let numbers = operands.into_iter().enumerate().filter(move |(_, id)| is_factor(*id));
+        let user = *user;
+        numbers
+            .map(move |(operand, _)| Edit { site: Site::Use { user, operand }, patch, when: None })
+            .collect::<Vec<_>>()
+    };
+    reached.iter().flat_map(of_product).collect()
 }
 
 /// Inputs that are read some blocks before, of a run that goes wrong at the start of one.
@@ -171,11 +270,19 @@ pub fn of_blocks(graph: &Graph, program: &Program, place: Place) -> Vec<Edit> {
     edits.filter(is_sequence).collect()
 }
 
-/// Those of these edits that are about what a way of writing adds to the specified nodes, or about what its scan is made of.
-pub fn of_writing(edits: Vec<Edit>, specified: usize, state: Option<Id>) -> Vec<Edit> {
-    let is_new = |edit: &Edit| match edit.site {
-        Site::Value(id) | Site::Both(id, _) | Site::Within { root: id, .. } => id.index() >= specified,
-        Site::Use { user, .. } => user.index() >= specified || Some(user) == state,
+/// Those of these edits that are about what a way of writing adds to the nodes of the specified program, so many, in the state or in
+/// the product that it forms first.
+pub fn of_writing(graph: &Graph, program: &Program, edits: Vec<Edit>, specified: usize) -> Vec<Edit> {
+    if let Some(group) = program.find(Symbol::Group) {
+        return edits.into_iter().filter(|edit| edit.site == Site::Value(group)).collect();
+    }
+    let within = program.find(Symbol::State).map_or_else(Vec::new, |state| graph.reached(&[state]));
+    let is_new = |edit: &Edit| {
+        let at = match edit.site {
+            Site::Value(id) | Site::Both(id, _) | Site::Within { root: id, .. } => id,
+            Site::Use { user, .. } | Site::WithinUse { user, .. } => user,
+        };
+        at.index() >= specified && within.contains(&at)
     };
     edits.into_iter().filter(is_new).collect()
 }
@@ -203,7 +310,11 @@ pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<E
         if extent.position || extent.state {
             add(Patch::AtLeast(Real::new(f64::NEG_INFINITY)));
             add(Patch::AtMost(Real::new(f64::INFINITY)));
-            add(Patch::Within(Real::new(f64::NEG_INFINITY), Real::new(f64::INFINITY)));
+            let [low, high] = [f64::NEG_INFINITY, f64::INFINITY].map(Real::new);
+            add(Patch::Within(low, high));
+            if matches!(graph.op(target), Op::Scan(_)) {
+                add(Patch::KeptWithin(low, high));
+            }
         }
         for other in readable(graph, program, &reached, (site, target)) {
             if graph.extent(other).is_within(graph.extent(target)) {
@@ -214,10 +325,25 @@ pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<E
     edits
 }
 
+/// What goes wrong in an operation on complex numbers.
+fn slips(op: &Op) -> Vec<Patch> {
+    match op {
+        Op::Product(of) if of.iter().any(|id| of.iter().filter(|other| *other == id).count() > 1) => {
+            Powers::wrong().map(Patch::Powers).collect()
+        }
+        Op::Apply(Function::Resolvent(_) | Function::Reciprocal, _) => {
+            Slip::all().map(Patch::Slipped).collect()
+        }
+        Op::Scan(_) => Product::WRONG.map(Patch::Multiplied).to_vec(),
+        _ => Vec::new(),
+    }
+}
+
 /// Functions that are written in the place of one.
 fn others(of: Function) -> Vec<Function> {
     use Function::{
-        Exp, Exp2, NaiveSoftplus, OnePlus, Phi, Relu, Resolvent, Series, Sigmoid, Softplus, Tanh,
+        Exp, Exp2, NaiveSoftplus, OnePlus, Phi, Relu, Resolvent, Series, Sigmoid, Softplus, SoftplusRest,
+        Tanh,
     };
     match of {
         Exp => {
@@ -238,7 +364,7 @@ fn others(of: Function) -> Vec<Function> {
                 .chain((2..5).flat_map(|terms| [alpha, opposite].map(|of| Function::Geometric(of, terms))))
                 .collect()
         }
-        Softplus => vec![NaiveSoftplus, Exp, Relu, Sigmoid],
+        Softplus => vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid],
         Sigmoid => vec![Tanh, Softplus, Relu],
         Function::Silu => vec![Sigmoid, Function::QuickGelu, Relu, Tanh, Softplus],
         Function::RealPart => vec![Function::ImaginaryPart, Function::Abs],
@@ -273,6 +399,13 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
     let mut all = Vec::new();
     let shifted = |by: i32| [Index::Shifted(by), Index::Rolled(by)];
     let Op::Input(input) = graph.op(target) else {
+        if matches!(graph.op(target), Op::Scan(scan) if scan.exclusive) && shape.dstate > 1 {
+            // A slot that all share.
+            let last = Index::At(shape.dstate as u32 - 1);
+            all.extend(
+                [Index::At(0), last, Index::Rolled(-1), Index::Rolled(1)].map(|index| (Axis::State, index)),
+            );
+        }
         if extent.position {
             all.extend([-1, 1].map(|by| (Axis::Position, Index::Shifted(by))));
             all.extend(
@@ -318,6 +451,10 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
         all.extend(rows().map(|index| (Axis::Channel, index)));
         let heads = [2, 4, 8].into_iter().filter(|k| (*k as usize) < shape.dim);
         all.extend(heads.map(|k| (Axis::Channel, Index::BlockStart(k))));
+        if let Some(by) = problem.channels_of_a_step() {
+            let (heads, by) = ((shape.dim / by) as u32, by as u32);
+            all.extend([Index::Strided(heads), Index::Exchanged(by)].map(|index| (Axis::Channel, index)));
+        }
     }
     if shape.groups > 1 && of_groups {
         all.extend(

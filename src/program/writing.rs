@@ -2,7 +2,7 @@
 //! written.
 
 use super::build::{Parts, read_out};
-use super::graph::{Axis, Function, Graph, Index, Input, Op, Scan};
+use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Scan};
 use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Form;
@@ -22,6 +22,24 @@ pub enum Writing {
     FlippedInPart(Flips),
     /// A scan in chunks of so many positions: what begins in a chunk by itself, and what is carried into it, decayed to each position.
     Chunked(u32),
+    /// A scan by running sums of inputs that are divided by the product of the decays so far, or multiplied by e to the sum of
+    /// the exponents, negated.
+    RunningSums { divided: bool },
+    /// An input of which some factors are multiplied first.
+    Grouped(Group),
+}
+
+/// Factors of the input that a kernel multiplies first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    BBar,
+    BU,
+    DeltaU,
+    DeltaB,
+}
+
+impl Group {
+    pub const ALL: [Group; 4] = [Group::BBar, Group::BU, Group::DeltaU, Group::DeltaB];
 }
 
 /// Which of a scan's inputs are flipped along the sequence, and whether its readout is flipped back.
@@ -67,12 +85,19 @@ impl Writing {
                 flipped(&specified, flips, problem, graph).filter(|other| *other != specified)
             }
             Writing::Chunked(length) => chunked(&specified, length, graph),
+            Writing::RunningSums { divided } => running_sums(&specified, divided, graph),
+            Writing::Grouped(group) => grouped(&specified, group, graph),
         }
     }
 
     /// Whether it computes something else than what is specified.
     pub fn is_a_mistake(self) -> bool {
         matches!(self, Writing::Other { .. } | Writing::FlippedInPart(_))
+    }
+
+    /// Whether it is right up to where f32's range ends.
+    pub fn leaves_the_range(self) -> bool {
+        matches!(self, Writing::RunningSums { .. })
     }
 
     /// Whether what is computed at one position is read at another far away.
@@ -90,6 +115,8 @@ impl Writing {
             // The fewer flips are made, or forgotten, the likelier.
             Writing::FlippedInPart(flips) => 5.0 + 0.25 * flips.count().min(5 - flips.count()) as f64,
             Writing::Chunked(_) => 4.0,
+            Writing::RunningSums { .. } => 2.0,
+            Writing::Grouped(_) => 0.5,
         }
     }
 
@@ -190,17 +217,76 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let (starts, ends) = (at(Set::Multiples(length)), at(Set::BeforeMultiples(length)));
     let within = graph.add(Op::Choose { when: starts, yes: zero, no: scan.decay });
     let local = graph.add(Op::Scan(Scan { decay: within, start: zero, ..scan }));
-    // The product of the decays before l, from 1 at the start of each chunk.
+    // The product of the decays before l, from 1 at the start of each chunk, the first one among them.
+    let starts = at(Set::Every { of: length, rest: 0 });
     let before = graph.add(Op::At { of: scan.decay, axis: Axis::Position, index: Index::Shifted(-1) });
     let decay = graph.add(Op::Choose { when: starts, yes: zero, no: before });
     let drive = graph.add(Op::Choose { when: starts, yes: one, no: zero });
     let before = graph.add(Op::Scan(Scan { decay, drive, start: one, ..scan }));
     let product = graph.product([scan.decay, before]);
+    let symbols = [(Symbol::ChunkState, local), (Symbol::ChunkDecay, product)];
     let decay = graph.add(Op::Choose { when: ends, yes: product, no: one });
     let drive = graph.add(Op::Choose { when: ends, yes: local, no: zero });
     let carried = graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
     let decayed = graph.product([product, carried]);
     let written = graph.sum([local, decayed]);
     let nodes = graph.replaced(&program.nodes(), state, written);
-    Some(program.of_nodes(&nodes))
+    let mut program = program.of_nodes(&nodes);
+    program.named.extend(symbols.into_iter().chain([(Symbol::ChunkCarry, carried)]));
+    Some(program)
+}
+
+/// x_l = P_l (x_{−1} + Σ_{k≤l} drive_k / P_k) with P the product of the decays, e^S where these are exponentials; or with e^{−S} for 1/P.
+fn running_sums(program: &Program, divided: bool, graph: &mut Graph) -> Option<Program> {
+    let state = program.find(Symbol::State).filter(|_| program.find(Symbol::ReversedState).is_none())?;
+    let Op::Scan(scan) = *graph.op(state) else { return None };
+    let (zero, one) = (graph.number(0.0), graph.number(1.0));
+    let sum = match *graph.op(scan.decay) {
+        Op::Apply(Function::Exp, exponent) => Some(graph.add(Op::Scan(Scan::of(one, exponent, zero)))),
+        _ => None,
+    };
+    let product = match sum {
+        Some(sum) => graph.apply(Function::Exp, sum),
+        None => graph.add(Op::Scan(Scan { drive: zero, start: one, ..scan })),
+    };
+    let (product, drive) = if divided {
+        let product = graph.apply(Function::Single, product);
+        (product, graph.add(Op::Quotient(scan.drive, product)))
+    } else {
+        let minus = graph.number(-1.0);
+        let negated = graph.product([minus, sum?]);
+        let weight = graph.apply(Function::Exp, negated);
+        let weight = graph.apply(Function::Single, weight);
+        (graph.apply(Function::Single, product), graph.product([scan.drive, weight]))
+    };
+    let running = graph.add(Op::Scan(Scan::of(one, drive, scan.start)));
+    let written = graph.product([product, running]);
+    let nodes = graph.replaced(&program.nodes(), state, written);
+    let mut program = program.of_nodes(&nodes);
+    program.named.extend(sum.map(|sum| (Symbol::ExponentSum, sum)));
+    program.named.push((Symbol::ChunkDecay, product));
+    Some(program)
+}
+
+/// The same with a product of some factors of the input as a node of its own.
+fn grouped(program: &Program, group: Group, graph: &mut Graph) -> Option<Program> {
+    let Op::Scan(scan) = *graph.op(program.find(Symbol::State)?) else { return None };
+    let Op::Product(factors) = graph.op(scan.drive).clone() else { return None };
+    let (u, b, step) = (graph.input(Input::U), graph.input(Input::B), program.find(Symbol::StepSize)?);
+    let is_first = |id: &Id| match group {
+        Group::BBar => *id != u,
+        Group::BU => [b, u].contains(id),
+        Group::DeltaU => [step, u].contains(id),
+        Group::DeltaB => [step, b].contains(id),
+    };
+    let (first, rest): (Vec<Id>, Vec<Id>) = factors.into_iter().partition(is_first);
+    if first.len() < 2 || rest.is_empty() {
+        return None;
+    }
+    let first = graph.product(first);
+    let drive = graph.product([rest, vec![first]].concat());
+    let nodes = graph.replaced(&program.nodes(), scan.drive, drive);
+    let mut program = program.of_nodes(&nodes);
+    program.named.push((Symbol::Group, first));
+    Some(program)
 }

@@ -9,7 +9,9 @@ use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StepLimit};
 use holdfast::problem::plan::Spec;
 use holdfast::problem::{Axes, InputType, Operand, OutputGradients, Problem, Shape, Shared, Weights, regime};
+use holdfast::program::edit::Edit;
 use holdfast::program::proposed;
+use holdfast::program::writing::{Group, Writing};
 use holdfast::program::{Graph, Program, Symbol};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
@@ -152,24 +154,83 @@ fn said(planting: &Planting, got: &Tensors<f64>) -> Vec<String> {
     if found.is_empty() { sentences(&by_two_edits(&case, &failing)) } else { found }
 }
 
-/// Each 701st edit of every method, at all positions.
+/// Right ways of writing a method's scan.
+const WRITINGS: [Writing; 8] = [
+    Writing::Inverses,
+    Writing::Chunked(16),
+    Writing::RunningSums { divided: true },
+    Writing::RunningSums { divided: false },
+    Writing::Grouped(Group::BBar),
+    Writing::Grouped(Group::BU),
+    Writing::Grouped(Group::DeltaU),
+    Writing::Grouped(Group::DeltaB),
+];
+
+#[test]
+fn a_way_of_writing_computes_what_is_specified() {
+    each(Method::ALL, |method| {
+        for weights in Weights::ALL {
+            let problem = with_start(problem(weights, Operand::Variable));
+            let (mut graph, program) = specified(method.into(), &problem);
+            let want = computed(&problem, &graph, &program);
+            for writing in WRITINGS {
+                let Some(written) = writing.program(method.into(), &problem, &mut graph) else { continue };
+                for (name, got, want) in computed(&problem, &graph, &written).zip(&want) {
+                    let largest = want.values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+                    for (got, want) in got.values.iter().zip(&want.values) {
+                        let off = (got - want).abs() / largest;
+                        assert!(off < 1e-6, "{method} {weights} {writing:?}: {name} {got} for {want}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+fn with_start(problem: Problem) -> Problem {
+    let mut random = generator("states");
+    let states = problem.shape.batch * problem.a.len();
+    Problem {
+        initial_state: Some((0..states).map(|_| random.random_range(-1.0f32..1.0)).collect()),
+        ..problem
+    }
+}
+
+/// A sample of the edits of every method and of right ways of writing it, at all positions.
 #[test]
 fn an_edit_that_is_planted_is_found() {
     each(Method::ALL, |method| {
         for weights in Weights::ALL {
-            let planting = Planting::new(method, problem(weights, Operand::Variable));
-            let (mut graph, program) = specified(method.into(), &planting.problem);
-            let nodes = graph.len();
-            for edit in proposed::plain(&graph, &program, &planting.problem).into_iter().skip(7).step_by(701)
-            {
-                let edited = edit.apply(&mut graph, &program);
-                let got = computed(&planting.problem, &graph, &edited);
-                graph.truncate(nodes);
-                let is_finite =
-                    got.values().all(|tensor| tensor.values.iter().all(|value| value.is_finite()));
-                if is_finite && !planting.failing(&got).is_empty() {
-                    assert!(!said(&planting, &got).is_empty(), "{method} {weights}: {edit:?}");
+            let planting = Planting::new(method, with_start(problem(weights, Operand::Variable)));
+            let problem = &planting.problem;
+            let (mut graph, program) = specified(method.into(), problem);
+            let planted = |written: &Program, edits: Vec<Edit>, graph: &mut Graph| {
+                let nodes = graph.len();
+                for edit in edits {
+                    let edited = edit.apply(graph, written);
+                    let got = computed(problem, graph, &edited);
+                    graph.truncate(nodes);
+                    let is_finite =
+                        got.values().all(|tensor| tensor.values.iter().all(|value| value.is_finite()));
+                    if is_finite && !planting.failing(&got).is_empty() {
+                        assert!(!said(&planting, &got).is_empty(), "{method} {weights}: {edit:?}");
+                    }
                 }
+            };
+            let plain = proposed::plain(&graph, &program, problem).into_iter().skip(7).step_by(701);
+            planted(&program, plain.collect(), &mut graph);
+            let nodes = graph.len();
+            // Each way of writing once or twice.
+            let turn = 2 * (method as usize) + usize::from(weights == Weights::Complex);
+            let writing = WRITINGS[turn % WRITINGS.len()];
+            if let Some(written) = writing.program(method.into(), problem, &mut graph) {
+                let edits = proposed::plain(&graph, &written, problem);
+                let edits = proposed::of_writing(&graph, &written, edits, nodes);
+                planted(
+                    &written,
+                    edits.into_iter().skip(7 + turn).step_by(211).take(2).collect(),
+                    &mut graph,
+                );
             }
         }
     });

@@ -6,11 +6,11 @@ use std::f64::consts::{LN_2, LOG2_E, PI};
 use holdfast::formula::Function;
 use holdfast::judge::diagnose::Work;
 use holdfast::judge::model::{function, phi};
-use holdfast::judge::reconstruct::complex::{Powers, Product};
 use holdfast::judge::reconstruct::{Reconstruction, identify, text};
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::problem::elements::Elements;
+use holdfast::program::complex::{Powers, Product};
 use holdfast::tensor::Coefficients;
 use num_complex::Complex64 as C;
 

@@ -63,6 +63,28 @@ fn a_softplus_that_overflows_is_named_by_where_it_does() {
     is_named(&problem, of(&problem, |x| (1.0 + x.exp()).ln()), None, "softplus-overflows");
 }
 
+/// A scan that multiplies sums of inputs over products of the decays by these products, which are 0 in f32 sooner or later.
+#[test]
+fn a_division_by_an_underflowed_product_is_named() {
+    let bias = (0..16).map(|d| -3.0 + 0.15 * d as f32).collect();
+    let problem = Problem { delta_bias: Some(bias), d: None, z: None, initial_state: None, ..layer() };
+    let Shape { dim, dstate, seqlen, .. } = problem.shape;
+    let mut out = vec![0.0f32; dim * seqlen];
+    for (d, row) in out.chunks_mut(seqlen).enumerate() {
+        for n in 0..dstate {
+            let (mut product, mut sum) = (1.0f32, 0.0f32);
+            for (l, out) in row.iter_mut().enumerate() {
+                let (at, bias) = (d * seqlen + l, problem.delta_bias.as_ref().expect("a bias")[d]);
+                let step = softplus(problem.delta[at] + bias);
+                product *= (step * problem.a[d * dstate + n]).exp();
+                sum += step * problem.b[n * seqlen + l] * problem.u[at] / product;
+                *out += problem.c[n * seqlen + l] * (product * sum);
+            }
+        }
+    }
+    is_named(&problem, out, None, "division-by-underflowed-product");
+}
+
 /// NaN as where a kernel never writes: from where a missing softplus leaves the range as well, and from a large step on.
 #[test]
 fn what_is_no_number_for_another_reason_has_no_name() {

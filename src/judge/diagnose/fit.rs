@@ -1,6 +1,7 @@
 //! How well a model fits what was recorded, by the rule of [`super`]'s documentation.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::{Case, FEWEST_TOLD, NEEDED};
 use crate::judge::explain::Channel;
@@ -8,6 +9,8 @@ use crate::program::{Graph, Program};
 use crate::sorted;
 use crate::tensor::TensorName;
 
+/// Elements that a position is worth at which a model leaves the range as a channel does: one of as many as it has.
+const POSITION: usize = 2;
 /// Positions of the first look at a pair.
 const FIRST: usize = 4;
 
@@ -22,6 +25,8 @@ pub(in crate::judge) struct Fit {
     /// Elements that are beyond the specified method's bound, and those of them in which the model's bound is narrower than the error.
     pub wrong: usize,
     pub told: usize,
+    /// Different positions at which channels leave the range as the model does.
+    pub positions: usize,
 }
 
 impl Fit {
@@ -83,8 +88,8 @@ pub(super) struct FitSums {
     /// Elements that are no numbers, where the model leaves the range, and how far that is off the specified method.
     lost: usize,
     lost_of: f64,
-    /// Channels whose outputs are no numbers exactly where the model leaves the range, and not from the first one on.
-    agreeing: usize,
+    /// First positions from which on outputs of a channel are no numbers exactly where the model leaves the range, each channel's but 0.
+    agreeing: Vec<usize>,
 }
 
 impl FitSums {
@@ -122,7 +127,8 @@ impl FitSums {
 
     pub fn fit(&self) -> Fit {
         let fewest = FEWEST_TOLD.min(self.wrong + self.lost);
-        let tells = self.told + self.agreeing >= fewest;
+        let positions = self.agreeing.iter().collect::<HashSet<_>>().len();
+        let tells = self.told + self.agreeing.len() + POSITION * positions >= fewest;
         let residual = match (self.lost, self.told) {
             (1.., _) if !tells => f64::INFINITY,
             // All of the error that the model says something of.
@@ -131,7 +137,7 @@ impl FitSums {
         };
         let residual = if residual.is_nan() { f64::INFINITY } else { residual };
         let (wrong, told) = (self.wrong, self.told);
-        Fit { share: self.share, residual, tells, wrong, told }
+        Fit { share: self.share, residual, tells, wrong, told, positions }
     }
 }
 
@@ -159,7 +165,7 @@ pub(in crate::judge) fn fit<'a>(
             if name == TensorName::Out && sums.lost > lost_before && modelled.beyond.contains(&false) {
                 let own = got.values[row * modelled.beyond.len()..].iter();
                 let agrees = own.zip(&modelled.beyond).all(|(got, beyond)| got.is_finite() != *beyond);
-                sums.agreeing += usize::from(agrees);
+                sums.agreeing.extend(modelled.beyond.iter().position(|beyond| *beyond).filter(|_| agrees));
             }
         }
         if hasty && sums.share > 1.0 {

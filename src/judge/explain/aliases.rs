@@ -41,6 +41,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("exponent-at-least", "exponent-clipped"),
     ("exponent-at-least-in-a-bar", "exponent-clipped-in-a-bar"),
     ("function-of-other-factor-in-out", "gate-exchanged"),
+    ("half-missing-in-readout", "sum-for-readout"),
     ("initial-state-missing", "initial-state-ignored"),
     ("input-over-step-size-near-0", "b-bar-other-near-0"),
     ("input-subtracted-from-reversed-state", "poly-input-once"),

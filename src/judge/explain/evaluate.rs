@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use num_complex::Complex64;
 
-use super::functions::{INFINITE, applied, modulus, rounded, times};
+use super::functions::{INFINITE, applied, divided, modulus, rounded, times};
 use super::point::Point;
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
 use crate::judge::ulp::Format;
 use crate::problem::{OutputGradients, Problem};
+use crate::program::complex::Product;
 use crate::program::{Accumulator, Axis, Condition, Extent, Graph, Id, Index, Op, Over, Program, Scan};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
@@ -239,6 +240,18 @@ impl<'a> Evaluator<'a> {
                     }
                 }
             }
+            Op::Quotient(above, below) => {
+                let [above, below] = [above, below].map(|id| self.column(graph, *id, channel));
+                for k in 0..positions {
+                    for n in 0..width {
+                        let ((above, of_above), (below, of_below)) = (above.at(k, n), below.at(k, n));
+                        let value = divided(above, below);
+                        let size = modulus(value);
+                        let error = (of_above + size * of_below) / modulus(below);
+                        column.set(k, n, (value, 2.0 * error + 2.0 * mu * size + HALF_SUBNORMAL));
+                    }
+                }
+            }
             Op::Apply(function, of) => {
                 let of = self.column(graph, *of, channel);
                 for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
@@ -391,6 +404,7 @@ impl<'a> Evaluator<'a> {
                                 if place.set.contains(index) { f64::INFINITY } else { f64::NEG_INFINITY }
                             }
                             Condition::Below(_, limit) => limit.value() - modulus(value),
+                            Condition::Beyond(_, limit) => modulus(value) - limit.value(),
                             Condition::Above(_, limit) => value.re - limit.value(),
                         };
                         let (holds, other) = if margin > 0.0 { (&yes, &no) } else { (&no, &yes) };
@@ -463,6 +477,7 @@ impl<'a> Evaluator<'a> {
                     (x, error) = (x * factor.value(), error * factor.value().abs());
                 }
                 let before = (x, error);
+                let mut parts = 0.0;
                 let is_outside =
                     if scan.reversed { l >= window.first + window.len } else { l < window.first };
                 match &entering {
@@ -475,22 +490,34 @@ impl<'a> Evaluator<'a> {
                         }
                         let ((a, of_a), (b, of_b)) = (decay.at(k, n), drive.at(k, n));
                         let a_size = modulus(a);
+                        // Either part may be infinite where the sum is not.
+                        parts = (a_size * modulus(x)).max(modulus(b));
                         let excess = of_a * growth + a_size * (growth - 1.0);
                         error = (a_size + of_a) * growth * error
                             + excess * size
                             + of_b * (1.0 + joins)
                             + joins * modulus(b)
                             + if size > 0.0 { 2.0 * HALF_SUBNORMAL * largest } else { 0.0 };
-                        x = times(a, x) + b;
+                        x = match scan.product {
+                            Product::Right => times(a, x) + b,
+                            // The new real part is read when its input is in it.
+                            Product::InPlace => {
+                                let re = a.re * x.re - a.im * x.im + b.re;
+                                Complex64::new(re, a.re * x.im + a.im * re + b.im)
+                            }
+                            wrong => wrong.of(a, x) + b,
+                        };
                         size = a_size * size + modulus(b);
+                        if let Some((low, high)) = scan.limits {
+                            x.re = x.re.max(low.value()).min(high.value());
+                        }
                         if let Some((to, None)) = scan.stored {
                             (x, error) = rounded(x, error, to);
                         }
                     }
                 }
                 size = size.max(modulus(x));
-                if size >= INFINITE {
-                    // A part of it may be infinite where the sum is not.
+                if parts.max(modulus(x)) >= INFINITE {
                     x = Complex64::new(f64::INFINITY, 0.0);
                 }
                 largest = largest.max(size + error);

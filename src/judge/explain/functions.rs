@@ -5,8 +5,10 @@ use num_complex::Complex64;
 use crate::judge::model;
 use crate::problem::InputType;
 use crate::program::Function;
-use crate::promise::allowance::{self, COEFFICIENT, SUM, U};
+use crate::promise::allowance::{self, COEFFICIENT, HALF_SUBNORMAL, SUM, U};
 
+/// Roundings of a number below f32's normal range.
+const SUBNORMAL_ROUNDINGS: f64 = 8.0;
 /// From here on a number is infinite in f32.
 pub const INFINITE: f64 = 3.4028235677973366e38;
 
@@ -22,13 +24,18 @@ pub fn times(a: Complex64, b: Complex64) -> Complex64 {
     if a.im == 0.0 && b.im == 0.0 { Complex64::new(a.re * b.re, 0.0) } else { a * b }
 }
 
+/// A quotient, likewise.
+pub fn divided(a: Complex64, b: Complex64) -> Complex64 {
+    if a.im == 0.0 && b.im == 0.0 { Complex64::new(a.re / b.re, 0.0) } else { a / b }
+}
+
 /// A function's value, and what it may be off for an argument that is off by so much: that by its slope, twice, as a kernel may make its
 /// argument in another way, and what an f32 library's function is off.
 pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
     use Function::{
         Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, LogOfNegated, NaiveSoftplus, NegatedExp,
-        NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, QuickGelu, RealPart, Reciprocal, Relu, Resolvent,
-        Series, Sigmoid, Silu, Softplus, Tanh, Within,
+        NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, Power, QuickGelu, RealPart, Reciprocal, Relu,
+        Resolvent, Series, Sigmoid, Silu, Single, SlippedInverse, Softplus, SoftplusRest, Tanh, Within,
     };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let real = |value: f64, slope: f64, own: f64| {
@@ -78,6 +85,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             let value = if x.re > 30.0 { x.re } else { x.re.exp().ln_1p() };
             real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U)
         }
+        SoftplusRest => applied(Softplus, (-x.re.abs()).into(), error),
         NaiveSoftplus => {
             let above = x.re.exp();
             if above >= INFINITE {
@@ -110,6 +118,26 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             let value = if x.im == 0.0 { Complex64::from(1.0 / x.re) } else { 1.0 / x };
             let size = modulus(value);
             (value, size * (4.0 * U + 2.0 * size * error))
+        }
+        Single => {
+            let size = modulus(x);
+            match size {
+                _ if size >= INFINITE => (Complex64::new(f64::INFINITY, 0.0), 0.0),
+                // Half of the smallest number and less is 0.
+                _ if size <= HALF_SUBNORMAL => (Complex64::ZERO, error),
+                // A product of many factors is rounded in each.
+                _ => (x, error + SUBNORMAL_ROUNDINGS * HALF_SUBNORMAL),
+            }
+        }
+        Power(k, powers) => {
+            let value = powers.power(x, usize::from(k));
+            let size = modulus(x).powi(i32::from(k) - 1) * f64::from(k);
+            (value, 2.0 * size * (2.0 * error + 4.0 * U * modulus(x)))
+        }
+        SlippedInverse(slip) => {
+            let value = slip.of(x);
+            let size = modulus(value);
+            (value, size * (8.0 * U + 4.0 * error / modulus(x)))
         }
         Conjugate => (x.conj(), error),
         RealPart => (x.re.into(), error),

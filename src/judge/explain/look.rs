@@ -4,7 +4,7 @@ use super::evaluate::{Entering, Evaluator, Window};
 use super::places;
 use crate::judge::diagnose::Case;
 use crate::problem::Problem;
-use crate::program::{Graph, Place, Program, Symbol};
+use crate::program::{Graph, Place, Program, Set, Symbol};
 use crate::tensor::TensorName;
 
 /// Channels that are looked at.
@@ -13,7 +13,10 @@ pub const CHANNELS: usize = 3;
 const LENGTHS: [usize; 2] = [6, 48];
 
 /// Lengths of chunks that are tried.
-const CHUNKS: usize = 4;
+const CHUNKS: usize = 6;
+
+/// Lengths that chunks usually have.
+const USUAL: [usize; 5] = [64, 32, 16, 128, 256];
 
 /// A look at one channel.
 pub struct Look<'a> {
@@ -28,8 +31,10 @@ pub struct Looks<'a> {
     pub all: Vec<Look<'a>>,
     /// The first wrong position of any channel that is looked at.
     first: Option<usize>,
-    /// The last one, of a scan in both directions.
+    /// The last one.
     last: Option<usize>,
+    /// Whether no output depends on later positions.
+    is_causal: bool,
 }
 
 impl<'a> Looks<'a> {
@@ -75,14 +80,12 @@ impl<'a> Looks<'a> {
     ) -> Self {
         let seqlen = case.problem.shape.seqlen;
         let first = firsts.iter().map(|(_, first)| *first).min();
-        let mut looks = Looks { all: Vec::new(), first, last: None };
+        let is_causal = program.find(Symbol::ReversedState).is_none();
+        let mut looks = Looks { all: Vec::new(), first, last: None, is_causal };
         if !tensors.contains(&TensorName::Out) {
             return looks;
         }
-        let is_causal = program.find(Symbol::ReversedState).is_none();
-        if !is_causal {
-            looks.last = firsts.iter().filter_map(|(row, _)| last_failure(case, *row)).max();
-        }
+        looks.last = firsts.iter().filter_map(|(row, _)| last_failure(case, *row)).max();
         for len in LENGTHS {
             for &(row, first) in firsts {
                 let window = match is_causal {
@@ -102,10 +105,10 @@ impl<'a> Looks<'a> {
     }
 
     /// Looks that begin with the sequence and go on behind the first failure: of programs whose scans have not the specified states.
-    pub fn from_start(case: &'a Case<'a>, tensors: &[TensorName], order: &[usize]) -> Self {
+    pub fn from_start(&self, case: &'a Case<'a>, tensors: &[TensorName], order: &[usize]) -> Self {
         let seqlen = case.problem.shape.seqlen;
         let firsts = order.iter().filter_map(|&row| Some((row, first_failure(case, row)?))).take(CHANNELS);
-        let mut looks = Looks { all: Vec::new(), first: None, last: None };
+        let mut looks = Looks { all: Vec::new(), ..*self };
         for (row, first) in firsts.filter(|_| tensors.contains(&TensorName::Out)) {
             for len in LENGTHS {
                 looks.add(case, row, Window { first: 0, len: (first + len).min(seqlen) }, [None, None]);
@@ -127,11 +130,17 @@ impl<'a> Looks<'a> {
         self.first.is_some_and(|first| first > 1)
     }
 
-    /// Lengths of chunks at one of whose starts a run that is right up to there may go wrong.
-    pub fn chunks(&self, seqlen: usize) -> Vec<u32> {
-        let Some(first) = self.first.filter(|first| *first > 1) else { return Vec::new() };
+    /// Lengths of chunks at one of whose starts a run that is right up to there may go wrong, and usual ones where it goes wrong at once.
+    pub fn chunks(&self, seqlen: usize, with_usual: bool) -> Vec<u32> {
+        let first = self.first.filter(|first| *first > 1);
+        // What is wrong may end with the first chunk.
+        let end = self.last.map(|last| last + 1).filter(|end| *end < seqlen);
+        let known = [first, first.map(|first| first - 1), end].into_iter().flatten();
         // The first position of a chunk may be right, where its own step is what counts.
-        let starts = [first, first - 1].into_iter().flat_map(|start| [start, start / 2, start / 3]);
+        let starts = known.flat_map(|start| [start, start / 2, start / 3]);
+        // What is wrong within each chunk shows in the first one, and tells no length.
+        let usual = if self.begins_late() || !with_usual { &[][..] } else { &USUAL[..] };
+        let starts = starts.chain(usual.iter().copied());
         let mut lengths: Vec<u32> = Vec::new();
         for length in starts.filter(|length| (2..seqlen).contains(length)) {
             let length = length as u32;
@@ -166,8 +175,18 @@ impl<'a> Looks<'a> {
     /// Places at which alone something may be wrong.
     pub fn places(&self, case: &Case) -> Vec<Place> {
         let seqlen = case.problem.shape.seqlen;
-        let positions = places::positions([self.first.unwrap_or(0), self.last.unwrap_or(seqlen - 1)], seqlen);
+        let (first, last) = (self.first.unwrap_or(0), self.last.unwrap_or(seqlen - 1));
+        // What comes behind may be right where a scan runs against the sequence.
+        let behind = if self.is_causal { seqlen - 1 } else { last };
+        let mut positions = places::positions([first, behind], seqlen);
+        positions.extend(self.beginning(seqlen));
         positions.into_iter().chain(places::states(case)).collect()
+    }
+
+    /// The positions up to the last wrong one, where others come behind.
+    pub fn beginning(&self, seqlen: usize) -> Option<Place> {
+        let end = self.last? + 1;
+        (self.is_causal && end < seqlen).then(|| Place::positions(Set::Until(end as u32)))
     }
 
     /// A program's outputs in all looks.

@@ -32,8 +32,8 @@ use crate::problem::conventions::Direction;
 use crate::problem::{Operand, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
-use crate::program::writing::Writing;
-use crate::program::{Axis, Condition, Function, Graph, Place, Program, Symbol};
+use crate::program::writing::{Group, Writing};
+use crate::program::{Axis, Condition, Function, Graph, Op, Place, Program};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
@@ -48,6 +48,9 @@ const MOST: u64 = 100_000_000;
 const SAME: f64 = 1e-6;
 /// Wrong elements of which an explanation has to tell one at least.
 const TOLD: usize = 3;
+
+/// Different positions at which channels have to leave the range where a way of writing does: one may have any reason.
+const POSITIONS: usize = 3;
 
 /// The most that bounds may be wider than the specified ones where a way of writing has terms that cancel.
 const WIDEST: f64 = 4.0;
@@ -271,16 +274,19 @@ impl<'a> Search<'a> {
 
     /// One edit of the specified program, another form, or an edit of another way of writing. Numbers take longest and come last.
     fn alone(&mut self) -> Vec<Found> {
-        let otherwise = |search: &mut Self| search.written_otherwise(&Self::with_plain);
-        let otherwise_with_number = |search: &mut Self| search.written_otherwise(&Self::with_number);
+        let otherwise = |search: &mut Self| search.written_otherwise(&Self::with_plain, true);
+        let otherwise_at_places = |search: &mut Self| search.written_otherwise(&Self::at_places, false);
+        let otherwise_with_number = |search: &mut Self| search.written_otherwise(&Self::with_number, false);
         self.first(&[
             &Self::with_plain,
             &otherwise,
             &Self::at_places,
             &Self::at_values,
             &Self::with_number,
+            &otherwise_at_places,
             &Self::scaled_at_places,
             &otherwise_with_number,
+            &Self::scaled_at_values,
         ])
     }
 
@@ -317,16 +323,22 @@ impl<'a> Search<'a> {
     fn of_writing(&self, edits: Vec<Edit>) -> Vec<Edit> {
         match self.writing {
             Writing::Specified => edits,
-            _ => proposed::of_writing(edits, self.known, self.specified.find(Symbol::State)),
+            _ => proposed::of_writing(&self.graph, &self.program, edits, self.known),
         }
     }
 
     /// One edit more at some positions or at some states.
     fn at_places(&mut self) -> Vec<Found> {
-        let plain = proposed::plain(&self.graph, &self.program, self.case.problem);
-        for place in self.places() {
+        let plain = self.of_writing(proposed::plain(&self.graph, &self.program, self.case.problem));
+        let places = match self.writing {
+            Writing::Specified => self.places(),
+            _ => self.looks.beginning(self.case.problem.shape.seqlen).into_iter().collect(),
+        };
+        for place in places {
             let mut edits = plain.clone();
-            edits.extend(proposed::of_blocks(&self.graph, &self.program, place));
+            if self.writing == Writing::Specified {
+                edits.extend(proposed::of_blocks(&self.graph, &self.program, place));
+            }
             let edits = self.at(&edits, place);
             let found = self.tried(edits);
             if !found.is_empty() || self.is_over() {
@@ -372,16 +384,41 @@ impl<'a> Search<'a> {
         if !self.tensors.contains(&TensorName::Out) {
             return Vec::new();
         }
-        let plain = proposed::plain(&self.graph, &self.program, self.case.problem);
+        let mut plain = proposed::plain(&self.graph, &self.program, self.case.problem);
+        plain.extend(proposed::step_for_values(&self.graph, &self.program));
         let conditioned = values::conditioned(self, &plain);
         self.tried(conditioned)
     }
 
-    /// Other forms, and one edit of other ways of writing.
-    fn written_otherwise(&mut self, find: Find<'_, 'a>) -> Vec<Found> {
+    /// A factor more there.
+    fn scaled_at_values(&mut self) -> Vec<Found> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
+        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
+        let mut conditioned = values::conditioned(self, &factors);
+        // Series and closed forms are chosen by the exponent.
+        let is_exponent = |edit: &Edit| {
+            let of = edit.when.and_then(Condition::of);
+            of.is_some_and(|of| matches!(self.graph.op(of), Op::Product(_)) && self.graph.extent(of).state)
+        };
+        conditioned.retain(is_exponent);
+        self.with_numbers(&conditioned)
+    }
+
+    /// Other forms, and one edit of other ways of writing; in chunks of usual lengths, too, where nothing tells their length.
+    fn written_otherwise(&mut self, find: Find<'_, 'a>, in_usual_chunks: bool) -> Vec<Found> {
         let (form, nodes) = (self.case.form, self.nodes);
-        let chunks = self.looks.chunks(self.case.problem.shape.seqlen).into_iter().map(Writing::Chunked);
-        let all = Writing::others(form).into_iter().chain(chunks).chain([Writing::Inverses]);
+        let chunks = self
+            .looks
+            .chunks(self.case.problem.shape.seqlen, in_usual_chunks)
+            .into_iter()
+            .map(Writing::Chunked);
+        let groups = Group::ALL.into_iter().map(Writing::Grouped);
+        let sums = [true, false].map(|divided| Writing::RunningSums { divided });
+        let others = groups.chain(chunks).chain(sums).chain([Writing::Inverses]);
+        let all = Writing::others(form).into_iter().chain(others);
         let mut found = Vec::new();
         for writing in all {
             if self.is_over() {
@@ -404,8 +441,12 @@ impl<'a> Search<'a> {
                 }
                 found.extend(self.explained_by(&program, writing.reads_far(), 1));
             } else {
-                let looks = Looks::from_start(self.case, &self.tensors, &self.order);
+                let looks = self.looks.from_start(self.case, &self.tensors, &self.order);
                 let usual = std::mem::replace(&mut self.looks, looks);
+                if writing.leaves_the_range() {
+                    let found_at = self.explained_by(&program, true, 0);
+                    found.extend(found_at.filter(|one| one.fit.positions >= POSITIONS));
+                }
                 found.extend(find(self));
                 self.looks = usual;
             }

@@ -26,7 +26,7 @@ const TRIED: usize = 3;
 
 /// An edit with the numbers that are possible, the simplest first.
 pub fn candidates(search: &mut Search, edit: Edit) -> Vec<Edit> {
-    if let Patch::Within(..) = edit.patch {
+    if let Patch::Within(..) | Patch::KeptWithin(..) = edit.patch {
         return within(search, edit).into_iter().collect();
     }
     for start in starts(search, edit) {
@@ -120,7 +120,7 @@ fn fitted(
 
 /// Two limits, found in turn.
 fn within(search: &mut Search, edit: Edit) -> Option<Edit> {
-    let of = |low, high| Edit { patch: Patch::Within(Real::new(low), Real::new(high)), ..edit };
+    let of = |low, high| limited(edit, low, high);
     let (lows, highs) = (quantiles(search, edit, &LOW), quantiles(search, edit, &HIGH));
     let pairs = lows.iter().flat_map(|low| highs.iter().map(move |high| (*low, *high)));
     let mut best = (f64::INFINITY, (0.0, 0.0));
@@ -147,6 +147,16 @@ fn within(search: &mut Search, edit: Edit) -> Option<Edit> {
     Some(of(simple(low, off[0])?, simple(high, off[1])?))
 }
 
+/// An edit with two limits.
+fn limited(edit: Edit, low: f64, high: f64) -> Edit {
+    let [low, high] = [low, high].map(Real::new);
+    let patch = match edit.patch {
+        Patch::KeptWithin(..) => Patch::KeptWithin(low, high),
+        _ => Patch::Within(low, high),
+    };
+    Edit { patch, ..edit }
+}
+
 /// An edit whose number changes nothing.
 fn neutral(edit: Edit) -> Edit {
     let [low, high] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -154,7 +164,7 @@ fn neutral(edit: Edit) -> Edit {
         Patch::Plus(..) => with(edit, 0.0),
         Patch::AtLeast(_) => with(edit, low),
         Patch::AtMost(_) => with(edit, high),
-        Patch::Within(..) => Edit { patch: Patch::Within(Real::new(low), Real::new(high)), ..edit },
+        Patch::Within(..) | Patch::KeptWithin(..) => limited(edit, low, high),
         Patch::Number(_) => Edit { patch: Patch::Scaled(Real::new(1.0)), ..edit },
         _ => with(edit, 1.0),
     }

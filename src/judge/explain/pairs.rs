@@ -48,7 +48,12 @@ impl<'a> Search<'a> {
                 firsts.push((left, edit));
             }
         }
-        firsts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Of those that leave as much the cheapest comes first.
+        let rank = |left: f64| (left / (SAME * all)).round();
+        firsts.sort_by(|a, b| {
+            let by_cost = a.1.cost().total_cmp(&b.1.cost());
+            rank(a.0).total_cmp(&rank(b.0)).then(by_cost)
+        });
         firsts.truncate(FIRSTS);
         let firsts: Vec<Edit> = firsts.into_iter().map(|(_, edit)| edit).collect();
         // The cheapest seconds of all firsts come before longer searches beside any.

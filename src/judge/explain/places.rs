@@ -54,7 +54,8 @@ pub fn states(case: &Case) -> Vec<Place> {
     }
     let sets = || {
         let all = 0..u32::try_from(dstate).unwrap_or(u32::MAX).min(STATES);
-        all.clone().skip(1).map(Set::From).chain(all.map(Set::Only))
+        let every = (2..=4u32).flat_map(|of| (0..of).map(move |rest| Set::Every { of, rest }));
+        all.clone().skip(1).map(Set::From).chain(all.map(Set::Only)).chain(every)
     };
     let is_right = !wrong.contains(&true);
     let is_it = |set: &Set| is_right || (0..dstate).all(|n| set.contains(n) == wrong[n]);

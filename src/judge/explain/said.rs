@@ -22,7 +22,11 @@ pub fn diagnosis(
 ) -> Diagnosis {
     let (mut names, mut whats, mut program) = (Vec::new(), Vec::new(), written.clone());
     if let Writing::Chunked(length) = writing {
-        whats.push(format!("in chunks of {length}"));
+        let parts =
+            "s_l the state of a chunk by itself, P_l the decay since its start, c_l what is carried into it";
+        whats.push(format!("in chunks of {length}, as x_l = s_l + P_l c_l ({parts})"));
+    } else if let (Writing::RunningSums { .. }, false) = (writing, edits.is_empty()) {
+        whats.push("in a scan by running sums, x_l = P_l Σ_{k≤l} (input)_k / P_k, P_l the product of the decays so far".to_owned());
     } else if let Some((name, what)) = self::writing(writing, specified) {
         names.push(name);
         whats.push(what);
@@ -33,11 +37,16 @@ pub fn diagnosis(
         program = edit.apply(graph, &program);
     }
     let mut what = whats.join("; ");
-    let (before, after) = (Printer::new(graph, specified).lines(), Printer::new(graph, &program).lines());
+    // What is written in another way is compared with that.
+    let (right, label) = match writing {
+        Writing::Chunked(_) | Writing::RunningSums { .. } if !edits.is_empty() => (written, "right"),
+        _ => (specified, "specified"),
+    };
+    let (before, after) = (Printer::new(graph, right).lines(), Printer::new(graph, &program).lines());
     let of_name = |line: &str| line.split(" = ").next().map(str::to_owned);
     let differing = after.iter().filter_map(|line| {
         let before = before.iter().find(|other| of_name(other) == of_name(line))?;
-        (before != line).then(|| format!("specified {before}; computed {line}"))
+        (before != line).then(|| format!("{label} {before}; computed {line}"))
     });
     let lines: Vec<String> = differing.take(LINES).collect();
     if !lines.is_empty() {
@@ -49,7 +58,15 @@ pub fn diagnosis(
 /// The name of another form, or of what is written wrongly, and what it does.
 pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)> {
     match writing {
-        Writing::Specified | Writing::Inverses | Writing::Chunked(_) => None,
+        Writing::Specified | Writing::Inverses | Writing::Chunked(_) | Writing::Grouped(_) => None,
+        Writing::RunningSums { divided: false } => Some((
+            "running-weights-overflow".to_owned(),
+            "the scan multiplies inputs by e to the negated sum of the exponents so far, which is infinite in f32 from some position on".to_owned(),
+        )),
+        Writing::RunningSums { divided: true } => Some((
+            "division-by-underflowed-product".to_owned(),
+            "the scan divides inputs by the product P_l of the decays so far, which is 0 in f32 from some position on".to_owned(),
+        )),
         Writing::Other { a_bar, b_bar } if a_bar == b_bar => {
             Some((format!("runs-as-{}", b_bar.name()), format!("it computes {}", b_bar.name())))
         }
@@ -85,6 +102,10 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let where_used = match edit.site {
         Site::Value(_) => String::new(),
         Site::Within { root, .. } => format!(" in {}", printer.text(root)),
+        Site::WithinUse { user, operand, .. } => {
+            let of = graph.op(user).operands()[operand];
+            format!(" in {} of {}", printer.text(of), printer.meaning(user))
+        }
         Site::Both(_, other) => format!(", and likewise of {}", printer.text(other)),
         Site::Use { .. } if matches!(edit.patch, Patch::Outside { .. }) => String::new(),
         Site::Use { user, .. } => format!(" in {}", printer.meaning(user)),
@@ -108,6 +129,20 @@ fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::Within(low, high) => {
             format!("{old} is kept within [{}, {}]", number_text(low), number_text(high))
         }
+        Patch::KeptWithin(low, high) => {
+            format!("{old} is kept within [{}, {}] as it is carried on", number_text(low), number_text(high))
+        }
+        Patch::LimitMissing { upper } => {
+            format!("the {} limit of {old} is missing", if upper { "upper" } else { "lower" })
+        }
+        Patch::Powers(powers) => {
+            format!("in {old}, z being what stands there more than once, {}", powers.text())
+        }
+        Patch::Slipped(_) => format!("{} stands in the place of {old}", printer.text(patched)),
+        Patch::Multiplied(product) => format!(
+            "the product (a + ib)(c + id) of decay and state is {} in the scan of {old}",
+            product.text()
+        ),
         Patch::FunctionMoved => {
             format!("{} stands in the place of {old}: a function of another factor", printer.text(patched))
         }
@@ -159,6 +194,7 @@ fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
     };
     match edit.site {
         Site::Use { user, .. } => leaves_out(user),
+        Site::WithinUse { .. } => false,
         _ => {
             let reached = graph.reached(&[program.out, program.last_state]);
             let mut users =
@@ -173,6 +209,7 @@ pub fn name_in(writing: Writing, graph: &Graph, program: &Program, edit: &Edit) 
     match writing {
         Writing::Inverses if is_arithmetic(edit) => "phi-closed-form".to_owned(),
         Writing::Chunked(_) => aliases::known(format!("chunk-{}", name(graph, program, edit))),
+        Writing::RunningSums { .. } => aliases::known(format!("running-{}", name(graph, program, edit))),
         _ => aliases::known(name(graph, program, edit)),
     }
 }
@@ -194,6 +231,7 @@ fn is_arithmetic(edit: &Edit) -> bool {
 fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let of = match edit.site {
+        Site::Both(..) if matches!(graph.op(target), Op::Input(Input::Delta)) => "delta-and-bias".to_owned(),
         Site::Both(..) => "b-and-c".to_owned(),
         _ => word(graph, program, target),
     };
@@ -206,7 +244,18 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             };
             format!("{number}-for-{of}")
         }
-        Patch::Number(_) => format!("{of}-missing"),
+        Patch::Number(_) => match (edit.site, graph.op(target)) {
+            // A constant says nothing without what it is a factor of.
+            (Site::Use { user, .. }, Op::Number(factor)) => {
+                let factor = match factor.value() {
+                    0.5 => "half",
+                    2.0 => "two",
+                    _ => "number",
+                };
+                format!("{factor}-missing-in-{}", word(graph, program, user))
+            }
+            _ => format!("{of}-missing"),
+        },
         Patch::Instead(None) => match graph.op(target) {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
             _ => format!("{of}-missing"),
@@ -233,6 +282,11 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::AtLeast(_) => format!("{of}-at-least"),
         Patch::AtMost(_) => format!("{of}-at-most"),
         Patch::Within(..) => format!("{of}-clipped"),
+        Patch::KeptWithin(..) => format!("{of}-clipped"),
+        Patch::LimitMissing { .. } => format!("limit-of-{of}-missing"),
+        Patch::Powers(_) => "complex-power-wrong".to_owned(),
+        Patch::Slipped(_) => "complex-inverse-wrong".to_owned(),
+        Patch::Multiplied(_) => "complex-product-wrong".to_owned(),
         Patch::OtherDirection => "last-state-of-reversed".to_owned(),
         Patch::FunctionMoved => format!("function-of-other-factor-in-{of}"),
         Patch::Circular => "circular".to_owned(),
@@ -272,6 +326,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         },
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
         Some(Condition::Below(..)) => format!("{patch}-near-0"),
+        Some(Condition::Beyond(..)) => format!("{patch}-far-from-0"),
         Some(Condition::Above(..)) => format!("{patch}-above-limit"),
     }
 }
@@ -296,7 +351,8 @@ fn index_word(axis: Axis, index: Index) -> String {
         }
         (_, Index::Reversed) => format!("{of}s-reversed"),
         (_, Index::At(_)) => format!("of-one-{of}"),
-        (_, Index::Modulo(_)) => format!("of-{of}-modulo"),
+        (_, Index::Modulo(_) | Index::Strided(_)) => format!("of-{of}-modulo"),
+        (_, Index::Exchanged(_)) => "transposed".to_owned(),
         (_, Index::ReversedIn(_)) => format!("reversed-in-blocks-of-{of}s"),
         (_, Index::BlockStart(_) | Index::BlockBefore(_)) => format!("of-blocks-of-{of}s"),
     }
@@ -345,6 +401,20 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Symbol::HByDelta => "h-slope-by-delta",
             Symbol::ABarByA => "a-bar-slope-by-a",
             Symbol::HByA => "h-slope-by-a",
+            Symbol::ChunkState => "scan",
+            Symbol::ChunkDecay => "product",
+            Symbol::ChunkCarry => "carried",
+            Symbol::ExponentSum => "exponent-sum",
+            Symbol::Group => match *graph.op(id) {
+                Op::Product(ref of)
+                    if of.len() == 2
+                        && of.iter().all(|id| matches!(graph.op(*id), Op::Input(Input::B | Input::U))) =>
+                {
+                    "b-times-u"
+                }
+                Op::Product(ref of) if of.iter().any(|id| *graph.op(*id) == Op::Input(Input::U)) => "du",
+                _ => "b-bar",
+            },
             Symbol::Gradient(_) => "gradient",
         }
         .to_owned();
@@ -383,6 +453,7 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
         Op::Number(_) => "number".to_owned(),
         Op::Sum(_) => "sum".to_owned(),
         Op::Product(_) => "product".to_owned(),
+        Op::Quotient(..) => "quotient".to_owned(),
         Op::Apply(function, _) => function_word(*function),
         Op::At { of, .. } => format!("other-{}", word(graph, program, *of)),
         Op::Scan(_) => "scan".to_owned(),
@@ -413,6 +484,7 @@ fn function_word(function: Function) -> String {
         Function::Geometric(..) => "cut-inverse",
         Function::Softplus => "softplus",
         Function::NaiveSoftplus => "naive-softplus",
+        Function::SoftplusRest => "softplus-rest",
         Function::Sigmoid => "sigmoid",
         Function::Silu => "silu",
         Function::QuickGelu => "quick-gelu",
@@ -428,6 +500,9 @@ fn function_word(function: Function) -> String {
         Function::ImaginaryPart => "imaginary-part",
         Function::PartsExchanged => "parts-exchanged",
         Function::Within(..) => "within-limits",
+        Function::Single => "single",
+        Function::Power(..) => "power",
+        Function::SlippedInverse(_) => "inverse",
     }
     .to_owned()
 }

@@ -2,11 +2,12 @@
 //! skipped.
 
 use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
 
 use super::Search;
 use super::evaluate::Evaluator;
 use super::functions::modulus;
-use crate::program::edit::{Edit, Patch};
+use crate::program::edit::{Edit, Patch, Site};
 use crate::program::{Condition, Id, Op, Real, Symbol};
 
 /// Limits that people type.
@@ -35,21 +36,26 @@ pub fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     for edit in plain {
         let is_tried = match edit.patch {
             Patch::Number(_) | Patch::Instead(_) | Patch::Other(_) | Patch::Times(_) | Patch::Over(_) => true,
-            Patch::Scaled(by) => by.value() == -1.0,
+            Patch::Scaled(_) => true,
             _ => false,
         };
         let target = edit.target(graph);
+        let extent_of = match edit.site {
+            Site::Use { user, .. } => graph.extent(user),
+            _ => graph.extent(target),
+        };
         let holds = |when: &Condition| {
             let Some(of) = when.of() else { return false };
-            let is_before = of <= target || matches!(graph.op(of), Op::Input(_));
+            let at = match edit.site {
+                Site::Use { user, .. } => user,
+                _ => target,
+            };
+            let is_before = of < at || of == target || matches!(graph.op(of), Op::Input(_));
             let extent = graph.extent(of);
             // Thresholds are those of functions of one number for each position.
             let is_threshold = matches!(edit.patch, Patch::Instead(_)) && !extent.state;
-            let is_kind = matches!(when, Condition::Below(..)) || is_threshold;
-            is_before
-                && is_kind
-                && extent.is_within(graph.extent(target))
-                && (extent.position || extent.state)
+            let is_kind = !matches!(when, Condition::Above(..)) || is_threshold;
+            is_before && is_kind && extent.is_within(extent_of) && (extent.position || extent.state)
         };
         if is_tried {
             let conditions = conditions.iter().filter(|when| holds(when));
@@ -69,18 +75,21 @@ fn dividing(search: &Search, (of, is_argument): (Id, bool)) -> Vec<Condition> {
     let values: Vec<_> = columns.flat_map(|column| column.value.clone()).collect();
     let below = LIMITS.into_iter().filter(|_| !is_input).chain(is_input.then_some(ZERO));
     let below = below.map(|limit| Condition::Below(of, Real::new(limit)));
+    let beyond =
+        LIMITS.into_iter().filter(|_| !is_input).map(|limit| Condition::Beyond(of, Real::new(limit)));
     let above = LIMITS.into_iter().filter(|_| !is_input).map(|limit| Condition::Above(of, Real::new(limit)));
-    let mut known: HashSet<(bool, usize)> = HashSet::new();
+    let mut known: HashSet<(Discriminant<Condition>, usize)> = HashSet::new();
     let mut divides = |when: &Condition| {
         let count = values.iter().filter(|value| match when {
             Condition::Below(_, limit) => modulus(**value) < limit.value(),
+            Condition::Beyond(_, limit) => modulus(**value) >= limit.value(),
             Condition::Above(_, limit) => value.re > limit.value(),
             Condition::At(_) => false,
         });
         let count = count.count();
         // Limits that divide values alike have as many below them.
-        let is_new = known.insert((matches!(when, Condition::Below(..)), count));
+        let is_new = known.insert((discriminant(when), count));
         is_new && count > 0 && count < values.len()
     };
-    below.chain(above).filter(|when| divides(when)).collect()
+    below.chain(beyond).chain(above).filter(|when| divides(when)).collect()
 }

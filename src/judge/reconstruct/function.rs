@@ -3,8 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::complex::Powers;
-use super::division::{Divisor, Slip};
+use super::division::Divisor;
 use super::horner::Horner;
 use super::mixed::Mixed;
 use super::recurrence::Recurrence;
@@ -12,6 +11,8 @@ use super::reduced::{BaseTwo, Reduced};
 use super::wrong_exponential::WrongExponential;
 use crate::formula::Function;
 use crate::judge::model;
+use crate::program::complex::Powers;
+use crate::program::complex::Slip;
 
 /// What stands in the place of z.
 #[derive(Clone, Copy, Debug, PartialEq)]

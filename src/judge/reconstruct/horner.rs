@@ -2,10 +2,10 @@
 
 use num_complex::Complex64;
 
-use super::complex::Product;
 use super::fit::{recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
+use crate::program::complex::Product;
 
 /// The highest powers: none of those below is another polynomial with one wrong product.
 const DEGREES: std::ops::RangeInclusive<usize> = 2..=5;

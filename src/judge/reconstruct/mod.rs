@@ -31,7 +31,6 @@
 //!
 //! The name of a [fault model](super::faults) comes first where it agrees with the function at every point that was asked.
 
-pub mod complex;
 pub mod conditions;
 pub mod cut;
 pub mod difference;

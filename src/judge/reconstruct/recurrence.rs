@@ -3,12 +3,12 @@
 
 use num_complex::Complex64;
 
-use super::division::{ABOVE, BELOW, Slip};
 use super::fit::{recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::{self, Samples};
 use super::text;
 use crate::formula::Function;
+use crate::program::complex::{ABOVE, BELOW, Slip};
 
 /// What stands in the place of exp(z).
 #[derive(Clone, Debug, PartialEq)]

@@ -2,13 +2,14 @@
 
 use num_complex::Complex64;
 
-use super::complex::Powers;
-use super::division::{Divisor, Slip};
+use super::division::Divisor;
 use super::expansion::Probe;
 use super::fit::{self, TOLERANCE, plausible, recognized, residual, snapped};
 use super::function::{Argument, Found, Part, Piece, Shape, function, polynomial};
 use crate::formula::{Fraction, Function};
 use crate::judge::diagnose::Work;
+use crate::program::complex::Powers;
+use crate::program::complex::Slip;
 
 /// What sums are made of, the plainest first.
 const BASIS: [Function; 11] = [

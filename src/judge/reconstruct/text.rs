@@ -1,11 +1,12 @@
 //! Formulas as people write them: `½Δ²φ₂`, `Δ²A/2`, `exp(z)`.
 
-use super::division::{ABOVE, BELOW, Divisor};
+use super::division::Divisor;
 use super::expansion::{Expansion, Monomial, OfB, Term, Which};
 use super::fit::{TOLERANCE, recognized};
 use super::function::{Argument, Found, Part, Piece, Shape};
 use crate::formula::{Fraction, Function};
 use crate::notation::{joined, raised, ratio, superscript};
+use crate::program::complex::{ABOVE, BELOW};
 
 /// A whole coefficient; 0 where it has no terms.
 pub fn expansion(which: Which, expansion: &Expansion) -> String {

@@ -1,9 +1,9 @@
-//! What may go wrong in the products of complex numbers.
+//! What may go wrong in the products and the reciprocals of complex numbers.
 
 use num_complex::Complex64;
 
 /// How two complex numbers are multiplied, (a + ib)(c + id).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Product {
     Right,
     /// ac + bd + i(ad + bc)
@@ -44,6 +44,19 @@ impl Product {
         }
     }
 
+    /// (a + ib)(c + id), as a text.
+    pub fn text(self) -> &'static str {
+        match self {
+            Product::Right => "ac − bd + i(ad + bc)",
+            Product::PlusInReal => "ac + bd + i(ad + bc)",
+            Product::MinusInImaginary => "ac − bd + i(ad − bc)",
+            Product::PartByPart => "ac + ibd",
+            Product::OneCrossTerm => "ac − bd + iad",
+            Product::Moduli => "|a + ib| |c + id|",
+            Product::InPlace => "r + i(ad + br), r being the new real part",
+        }
+    }
+
     /// The product where `x` is what is overwritten.
     #[inline]
     pub fn of(self, a: Complex64, x: Complex64) -> Complex64 {
@@ -64,7 +77,7 @@ impl Product {
 }
 
 /// How powers of a complex number are formed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Powers {
     pub product: Product,
     /// Whether each power is made by this product, or z² alone.
@@ -91,5 +104,43 @@ impl Powers {
     pub fn text(self) -> String {
         let higher = if self.again { ", and higher powers likewise" } else { "" };
         format!("z² is {}{higher}", self.product.square())
+    }
+}
+
+/// How 1/w is formed of the parts of w: something above, where conj(w) belongs, and something below, where |w|² belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slip {
+    pub above: usize,
+    pub below: usize,
+}
+
+/// A text in w, and its value.
+type OfW<T> = (&'static str, fn(Complex64) -> T);
+
+/// What may stand where conj(w) belongs, which is the first.
+pub const ABOVE: [OfW<Complex64>; 4] =
+    [("conj(w)", |w| w.conj()), ("w", |w| w), ("Re w", |w| w.re.into()), ("1", |_| Complex64::ONE)];
+
+/// What may stand where |w|² belongs, which is the first.
+pub const BELOW: [OfW<f64>; 8] = [
+    ("|w|²", |w| w.norm_sqr()),
+    ("Re(w)² − Im(w)²", |w| w.re * w.re - w.im * w.im),
+    ("|w|", |w| w.norm()),
+    ("Re(w)²", |w| w.re * w.re),
+    ("Im(w)²", |w| w.im * w.im),
+    ("(Re w + Im w)²", |w| (w.re + w.im) * (w.re + w.im)),
+    ("Re w + Im w", |w| w.re + w.im),
+    ("1", |_| 1.0),
+];
+
+impl Slip {
+    pub fn of(self, w: Complex64) -> Complex64 {
+        (ABOVE[self.above].1)(w) / (BELOW[self.below].1)(w)
+    }
+
+    /// All but the right one.
+    pub fn all() -> impl Iterator<Item = Slip> {
+        let all = (0..BELOW.len()).flat_map(|below| (0..ABOVE.len()).map(move |above| Slip { above, below }));
+        all.skip(1)
     }
 }
