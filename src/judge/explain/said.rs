@@ -32,18 +32,29 @@ pub fn diagnosis(
         whats.push(sentence(graph, &program, edit));
         program = edit.apply(graph, &program);
     }
-    let mut what = whats.join("; ");
-    let (before, after) = (Printer::new(graph, specified).lines(), Printer::new(graph, &program).lines());
+    let what = whats.join("; ") + &differing(&lines(graph, specified), &lines(graph, &program));
+    Diagnosis { name: names.join(" + "), what, residual }
+}
+
+/// Lines of a program.
+pub fn lines(graph: &Graph, program: &Program) -> Vec<String> {
+    Printer::new(graph, program).lines()
+}
+
+/// A node of a program.
+pub fn text(graph: &Graph, program: &Program, id: Id) -> String {
+    Printer::new(graph, program).text(id)
+}
+
+/// The first lines that differ, in parentheses; nothing where none does.
+pub fn differing(before: &[String], after: &[String]) -> String {
     let of_name = |line: &str| line.split(" = ").next().map(str::to_owned);
     let differing = after.iter().filter_map(|line| {
         let before = before.iter().find(|other| of_name(other) == of_name(line))?;
         (before != line).then(|| format!("specified {before}; computed {line}"))
     });
     let lines: Vec<String> = differing.take(LINES).collect();
-    if !lines.is_empty() {
-        what += &format!(" ({})", lines.join("; "));
-    }
-    Diagnosis { name: names.join(" + "), what, residual }
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
 /// The name of another form, or of what is written wrongly, and what it does.
@@ -77,7 +88,7 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
 }
 
 /// Says what one edit does.
-fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
+pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let patched = edit.patched(graph, target);
     let printer = Printer::new(graph, program);
@@ -211,7 +222,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
             _ => format!("{of}-missing"),
         },
-        Patch::Other(other) | Patch::Kept(other) => format!("{}-for-{of}", word(graph, program, other)),
+        Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
         Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
         Patch::Instead(Some(function)) => match graph.op(target) {
@@ -268,6 +279,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Set::Only(_) => format!("{patch}-at-one-position"),
             Set::From(_) => format!("{patch}-from-some-position"),
             Set::Until(_) => format!("{patch}-until-some-position"),
+            Set::Between(..) => format!("{patch}-at-some-positions"),
             Set::Multiples(_) | Set::BeforeMultiples(_) | Set::Every { .. } => format!("{patch}-at-chunks"),
         },
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
