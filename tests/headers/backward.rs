@@ -76,7 +76,7 @@ fn each_fault_fails_in_its_gradients_and_is_named() {
         (Poly, REAL, &[A], Some("a-without-h")),
         (Poly, COMPLEX, &[Delta], Some("delta-without-h")),
         (HighOrder, COMPLEX, &[A], Some("derivatives-unconjugated")),
-        (Rk4, BOTH, &[B], Some("zero-for-exponent")),
+        (Rk4, BOTH, &[B], Some("h-in-products-of-zoh")),
     ];
     let fault_of = |case: &CaseResult| {
         let is_it = |(method, weights, ..): &&(Method, &[Weights], _, _)| {
