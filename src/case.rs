@@ -7,10 +7,11 @@ use crate::formula::Form;
 use crate::judge::budget::gradient::{GradientBudget, Pass};
 use crate::judge::budget::{self, Budget};
 use crate::judge::diagnose::Work;
+use crate::judge::explain::gradients;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::scan::{self, Place};
 use crate::judge::ulp::Format;
-use crate::judge::{faults, gradient, lean, relative};
+use crate::judge::{gradient, lean, relative};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
@@ -100,8 +101,8 @@ pub fn diagnose_gradients(
     let got = widened(got);
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
     let (got, want, bounds) = (&got, &want, &bounds);
-    let case = faults::gradient::Case { form: *form, problem, given, got, want, bounds, work };
-    faults::gradient::diagnose(&case, failing)
+    let case = gradients::Case { form: *form, problem, given, got, want, bounds, work };
+    gradients::diagnose(&case, failing)
 }
 
 pub fn widened(got: &Gradients<f32>) -> Gradients<f64> {

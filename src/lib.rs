@@ -45,7 +45,7 @@
 //! | where a failure is | [`judge::location`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
 //! | what a kernel computes, as a program with edits | [`program`], [`judge::explain`] |
-//! | what a failure of gradients can look like | [`judge::faults::gradient`] |
+//! | what a failure of gradients can look like | [`judge::faults::gradients`], [`judge::explain::gradients`] |
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |

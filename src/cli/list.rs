@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 
 use super::{Outcome, PASSED};
+use crate::judge::explain::gradients;
 use crate::judge::faults::catalogue;
-use crate::judge::faults::gradient::catalogue::{self as gradient_catalogue, Fault as GradientFault};
 use crate::kernel::cpu::CpuBackend;
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::select::Choice;
@@ -16,7 +16,6 @@ use crate::report::console;
 use crate::report::text::{count, wrap};
 use crate::results::bench::Check;
 use crate::scalar_function::ScalarFunction;
-use crate::tensor::GradientName;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -66,7 +65,7 @@ impl What {
             What::Regimes => regime::all().len() + sweep::all().len(),
             What::Functions => ScalarFunction::ALL.len(),
             What::Backends => Choice::ALL.len(),
-            What::Faults => catalogue::ALL.len() + gradient_catalogue::ALL.len(),
+            What::Faults => catalogue::ALL.len() + gradients::listed().len(),
             What::Checks => Check::ALL.len(),
         }
     }
@@ -160,38 +159,10 @@ fn faults() -> String {
         text += &row(entry.name, 29, entry.what);
         text += &row("", 29, &format!("from {}", entry.origin));
     }
-    let of_gradients = &gradient_catalogue::ALL;
+    let of_gradients = gradients::listed();
     text += &format!("\n{} of backward passes\n", count(of_gradients.len(), "fault model"));
-    for family in of_gradients.chunk_by(differ_in_one_word) {
-        let (first, others) = family.split_first().expect("no family is empty");
-        let touches: Vec<&str> = first.touches.iter().map(|gradient| gradient.name()).collect();
-        text += &row(first.name, 40, first.what);
-        if !others.is_empty() {
-            let others: Vec<&str> = others.iter().map(|other| words_that_differ(first, other)[1]).collect();
-            text += &row("", 40, &format!("also {}", others.join(", ")));
-        }
-        let touches =
-            if touches.len() == GradientName::ALL.len() { "any".to_owned() } else { touches.join(", ") };
-        text += &row("", 40, &format!("in {touches}"));
+    for (name, what) in of_gradients {
+        text += &row(&name, 40, &what);
     }
     text
-}
-
-/// Whether one says the same as the other with another number, type or method.
-fn differ_in_one_word(one: &GradientFault, other: &GradientFault) -> bool {
-    let pair = words_that_differ(one, other);
-    let bare = |word: &'static str| word.trim_matches(|c: char| !c.is_alphanumeric());
-    let words = |what: &'static str| what.split(' ').map(bare).collect::<Vec<_>>();
-    let (of_one, of_other) = (words(one.what), words(other.what));
-    let is_same_but = |one: &[&'static str], other: &[&'static str]| {
-        one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a == b || [*a, *b] == pair)
-    };
-    let name = |fault: &GradientFault| fault.name.split('-').collect::<Vec<_>>();
-    of_one != of_other && is_same_but(&of_one, &of_other) && is_same_but(&name(one), &name(other))
-}
-
-/// The first words of two names that are not the same.
-fn words_that_differ(one: &GradientFault, other: &GradientFault) -> [&'static str; 2] {
-    let mut pairs = one.name.split('-').zip(other.name.split('-'));
-    pairs.find(|(word, another)| word != another).map_or([""; 2], |(word, another)| [word, another])
 }

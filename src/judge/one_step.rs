@@ -4,7 +4,7 @@
 
 use super::budget::gradient::{self, GradientBudget, Pass};
 use super::diagnose::Work;
-use super::faults::gradient::{self as faults, Case};
+use super::explain::gradients::{self, Case};
 use super::lost_digits;
 use super::ulp::Format;
 use super::verdict::{Distance, Element};
@@ -66,7 +66,7 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
     }
     let Pass { form, problem, given, .. } = *pass;
     let case = Case { form: *form, problem, given, got, want, bounds: &bounds, work };
-    for (name, models) in faults::diagnose(&case, &wrong) {
+    for (name, models) in gradients::diagnose(&case, &wrong) {
         let of_coefficients = |model: &Diagnosis| !OF_THE_SCAN.iter().any(|part| model.name.contains(part));
         found.insert(name, models.into_iter().filter(of_coefficients).collect());
     }

@@ -37,8 +37,24 @@ pub struct Derivation {
     pub products_of: Option<Form>,
     pub phi: PhiRule,
     pub power: PowerRule,
+    pub chain: ChainRule,
     /// The positions that are walked, where those behind them are left out.
     pub until: Option<u32>,
+}
+
+/// What is made of z = ΔA in derivatives of Ā and h by Δ and by A.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChainRule {
+    #[default]
+    Right,
+    /// h's derivative by Δ takes z for a constant, or the powers of Δ beside it.
+    WithoutArgument,
+    ArgumentAlone,
+    /// Derivatives by Δ lack the factor A of z, or those by A the factor Δ.
+    WithoutA,
+    WithoutDelta,
+    /// Ā is differentiated as an exponential.
+    Exponential,
 }
 
 /// What φₖ is differentiated as.
@@ -88,6 +104,7 @@ impl Program {
             derivation,
             named: Vec::new(),
             shares: HashMap::new(),
+            is_of_h: false,
         };
         let mut program = self.clone();
         let mut dout = reverse.graph.input(Input::OutGradient);
@@ -139,6 +156,8 @@ struct Reverse<'a> {
     named: Vec<(Symbol, Id)>,
     /// What uses give to nodes that are not done.
     shares: HashMap<Id, Vec<Id>>,
+    /// Whether h is differentiated by Δ.
+    is_of_h: bool,
 }
 
 impl Reverse<'_> {
@@ -279,7 +298,7 @@ impl Reverse<'_> {
         for (by, symbols) in [step, a].into_iter().zip(symbols) {
             for ((of, given), symbol) in [(decay, of_decay), (differentiated, of_h)].into_iter().zip(symbols)
             {
-                if let Some(slope) = self.tangent(of, by)? {
+                if let Some(slope) = self.derivative((of, of == decay), by)? {
                     self.name(symbol, slope);
                     let share = self.graph.product([given, slope]);
                     self.give(by, share);
@@ -309,10 +328,42 @@ impl Reverse<'_> {
         Some((self.graph.product(of_h), rest))
     }
 
+    /// Derivative of Ā or of h by Δ or by A, as the chain rule is taken.
+    fn derivative(&mut self, (of, is_a_bar): (Id, bool), by: Id) -> Option<Option<Id>> {
+        let a = self.graph.input(Input::A);
+        if self.derivation.chain == ChainRule::Exponential && is_a_bar {
+            let other = if by == a { self.step } else { a };
+            return Some(Some(self.graph.product([of, other])));
+        }
+        self.is_of_h = !is_a_bar && by == self.step;
+        let slope = self.tangent(of, by);
+        self.is_of_h = false;
+        slope
+    }
+
+    /// The derivative of z by Δ or by A where the chain rule is not taken right; the outer none where it is.
+    fn argument_slope(&mut self, of: Id, by: Id) -> Option<Option<Id>> {
+        let a = self.graph.input(Input::A);
+        if self.graph.find(&Op::Product(vec![self.step, a])) != Some(of) {
+            return None;
+        }
+        match self.derivation.chain {
+            ChainRule::WithoutArgument if self.is_of_h => Some(None),
+            ChainRule::ArgumentAlone if self.is_of_h => Some(Some(a)),
+            ChainRule::WithoutA if by == self.step => Some(Some(self.graph.number(1.0))),
+            ChainRule::WithoutDelta if by == a => Some(Some(self.graph.number(1.0))),
+            _ => None,
+        }
+    }
+
     /// Derivative of a node by another one: the outer none where there is no rule, the inner one where it is 0.
     fn tangent(&mut self, of: Id, by: Id) -> Option<Option<Id>> {
         if of == by {
-            return Some(Some(self.graph.number(1.0)));
+            let is_constant = self.is_of_h && self.derivation.chain == ChainRule::ArgumentAlone;
+            return Some((!is_constant).then(|| self.graph.number(1.0)));
+        }
+        if let Some(slope) = self.argument_slope(of, by) {
+            return Some(slope);
         }
         if !self.graph.reached(&[of]).contains(&by) {
             return Some(None);

@@ -70,8 +70,6 @@ pub enum Patch {
     },
     /// A scan whose state is rounded as it is carried on.
     Stored(InputType),
-    /// A fold that is computed in another way, kept in a narrow type or made of other channels.
-    Kept(Id),
     /// A last state that goes on through so many padded positions, with delta and u of 0.
     Padded(u32),
     /// A scan in which what is carried has a factor as it arrives at some positions.
@@ -169,7 +167,7 @@ impl Edit {
         };
         match self.patch {
             Patch::Number(number) => graph.add(Op::Number(number)),
-            Patch::Other(other) | Patch::Kept(other) => other,
+            Patch::Other(other) => other,
             Patch::Instead(function) => match (function, graph.op(target).operands()[..].first().copied()) {
                 (Some(function), Some(of)) => graph.apply(function, of),
                 (None, Some(of)) => of,
@@ -291,7 +289,7 @@ impl Edit {
 
     /// Whether something is kept in a narrow type.
     pub fn rounds(&self) -> bool {
-        matches!(self.patch, Patch::Rounded(_) | Patch::Stored(_) | Patch::Kept(_))
+        matches!(self.patch, Patch::Rounded(_) | Patch::Stored(_))
     }
 
     /// Whether its number was found in the data.
@@ -316,9 +314,7 @@ impl Edit {
             Site::Both(b, c) => b.max(c),
         };
         let patch = match self.patch {
-            Patch::Other(id) | Patch::Kept(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => {
-                Some(id)
-            }
+            Patch::Other(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => Some(id),
             Patch::Outside { user, .. } => Some(user),
             _ => None,
         };
@@ -378,7 +374,7 @@ impl Edit {
             Patch::Turned(by) => 5.0 + bits(by.value()),
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
             Patch::Applied(_) | Patch::Other(_) => 5.5,
-            Patch::Rounded(_) | Patch::Kept(_) => 6.0,
+            Patch::Rounded(_) => 6.0,
             Patch::Times(_) | Patch::Over(_) => 6.5,
             Patch::Scaled(by) => 4.0 + bits(by.value()),
             Patch::Plus(_, by) => 9.0 + bits(by.value()),
@@ -395,7 +391,7 @@ impl Edit {
 }
 
 /// Bits of a number that somebody may have typed: few for small fractions and for few digits, many for any other.
-fn bits(number: f64) -> f64 {
+pub fn bits(number: f64) -> f64 {
     match number {
         -1.0 => return 0.0,
         0.0 => return 1.0,
@@ -422,7 +418,7 @@ fn bits(number: f64) -> f64 {
 /// Items back to which a state that is not reset is followed.
 const ITEMS: usize = 4;
 /// Bits of a number that nobody would have typed.
-const NO_CHOICE: f64 = 20.0;
+pub const NO_CHOICE: f64 = 20.0;
 
 /// A program in which a term of a sum is added to what the sum is an operand of.
 fn outside(graph: &mut Graph, program: &Program, (user, sum): (Id, Id), term: usize) -> Program {

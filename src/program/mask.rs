@@ -65,6 +65,8 @@ pub enum Set {
     /// All before it.
     Until(u32),
     Only(u32),
+    /// From the first one to the last one.
+    Between(u32, u32),
     /// Multiples of a number, but for 0.
     Multiples(u32),
     /// Indices one below multiples of a number.
@@ -82,6 +84,7 @@ impl Set {
             Set::From(first) => index >= first as usize,
             Set::Until(end) => index < end as usize,
             Set::Only(one) => index == one as usize,
+            Set::Between(first, last) => (first as usize..=last as usize).contains(&index),
             Set::Multiples(of) => index > 0 && index.is_multiple_of(of as usize),
             Set::BeforeMultiples(of) => (index + 1).is_multiple_of(of as usize),
             Set::Every { of, rest } => index % of as usize == rest as usize,
@@ -94,6 +97,7 @@ impl Set {
             Set::From(first) => format!("from {noun} {first} on"),
             Set::Until(end) => format!("before {noun} {end}"),
             Set::Only(one) => format!("at {noun} {one}"),
+            Set::Between(first, last) => format!("at {noun}s {first} to {last}"),
             Set::Multiples(of) => format!("at {noun}s {of}, {}, …", 2 * of),
             Set::BeforeMultiples(of) => format!("at {noun}s {}, {}, …", of - 1, 2 * of - 1),
             Set::Every { of, rest } => format!("at {noun}s {rest}, {}, …", rest + of),

@@ -5,8 +5,8 @@ use super::known::KnownProblem;
 use crate::case::{self, CertifiedGradients, SolvedCase};
 use crate::judge::budget::gradient::Pass;
 use crate::judge::budget::{self, Bounds};
-use crate::judge::faults::gradient::adjoint;
-use crate::judge::faults::gradient::variant::Variant;
+use crate::judge::explain::gradients;
+use crate::judge::faults::gradients::slopes_times;
 use crate::judge::sensitivity::{USUAL, smallest_caught, smallest_caught_near};
 use crate::judge::{coefficient, gradient, lifting, lost_digits, relative, scan};
 use crate::kernel::{Backend, Coefficients, KernelError};
@@ -199,14 +199,11 @@ pub fn gradient_sensitivity(
         !gradient::within(got, want, budget)
             || reference.and_then(gate).is_some_and(|relative| !relative.passes())
     };
-    let with = |change: fn(&mut Variant)| {
-        let mut variant = Variant::specified(method.into());
-        change(&mut variant);
-        adjoint::gradients(&variant, problem, given)
-    };
-    let right = with(|_| {});
-    let smallest = |doubles: fn(&mut Variant)| {
-        let doubled = with(doubles);
+    let all = gradients::computed(method.into(), problem, given, &slopes_times(2.0)).unwrap_or_default();
+    let smallest = |derivative: usize| {
+        let (Some(right), Some(doubled)) = (all.first(), all.get(1 + derivative)) else {
+            return None;
+        };
         // Where the model has no number, no error is known.
         let share = |more: f64, one: f64| if (more - one).is_finite() { more - one } else { 0.0 };
         smallest_caught(|size| {
@@ -222,9 +219,9 @@ pub fn gradient_sensitivity(
         weights: spec.weights,
         regime: spec.regime.name.clone(),
         problem: spec.id(),
-        a_bar_by_delta: smallest(|variant| variant.delta_shares[0] = 2.0),
-        h_by_delta: smallest(|variant| variant.delta_shares[1] = 2.0),
-        a_bar_by_a: smallest(|variant| variant.a_shares[0] = 2.0),
-        h_by_a: smallest(|variant| variant.a_shares[1] = 2.0),
+        a_bar_by_delta: smallest(0),
+        h_by_delta: smallest(1),
+        a_bar_by_a: smallest(2),
+        h_by_a: smallest(3),
     }
 }

@@ -71,13 +71,12 @@ fn each_fault_fails_in_its_gradients_and_is_named() {
         // What is added to is no number.
         (Zoh, COMPLEX, &[A], None),
         (Foh, BOTH, &[A, B], Some("lost-digits")),
-        // ½(1 − ΔA/2)⁻¹(1 + Ā) with −ΔA/2 for ΔA/2 in Ā is (1 − ΔA/2)⁻¹, too.
-        (Bilinear, REAL, &[Delta, A], Some("product-negated")),
+        (Bilinear, REAL, &[Delta, A], Some("a-bar-slopes-times-denominator")),
         (Bilinear, COMPLEX, &[A], None),
         (Poly, REAL, &[A], Some("a-without-h")),
         (Poly, COMPLEX, &[Delta], Some("delta-without-h")),
         (HighOrder, COMPLEX, &[A], Some("derivatives-unconjugated")),
-        (Rk4, BOTH, &[B], Some("zero-for-exponent")),
+        (Rk4, BOTH, &[B], Some("h-in-products-of-zoh")),
     ];
     let fault_of = |case: &CaseResult| {
         let is_it = |(method, weights, ..): &&(Method, &[Weights], _, _)| {

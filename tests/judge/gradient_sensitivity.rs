@@ -1,8 +1,8 @@
 //! How small an error of a derivative fails: planted in the kernels' own f32 gradients.
 
 use holdfast::judge::budget::gradient::{Pass, bounds};
-use holdfast::judge::faults::gradient::adjoint;
-use holdfast::judge::faults::gradient::variant::Variant;
+use holdfast::judge::explain::gradients::computed;
+use holdfast::judge::faults::gradients::slopes_times;
 use holdfast::judge::relative;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
@@ -12,15 +12,8 @@ use holdfast::promise::Contract;
 use holdfast::tensor::{GradientName, Tensor};
 use rayon::prelude::*;
 
-/// Multiplies what a derivative is.
-type Plant = fn(&mut Variant, f64);
-
-const DERIVATIVES: [(&str, Plant); 4] = [
-    ("∂Ā/∂Δ", |variant, factor| variant.delta_shares[0] *= factor),
-    ("∂h/∂Δ", |variant, factor| variant.delta_shares[1] *= factor),
-    ("∂Ā/∂A", |variant, factor| variant.a_shares[0] *= factor),
-    ("∂h/∂A", |variant, factor| variant.a_shares[1] *= factor),
-];
+/// As [`slopes_times`] has them.
+const DERIVATIVES: [&str; 4] = ["∂Ā/∂Δ", "∂h/∂Δ", "∂Ā/∂A", "∂h/∂A"];
 
 /// The smallest relative error of each derivative that fails a problem, by the bounds and by the relative gate: infinite where none
 /// does. Gradients are linear in them, so that one planted error tells what any other would do.
@@ -33,12 +26,10 @@ fn smallest_caught(method: Method, spec: &Spec) -> [[f64; 2]; 4] {
         backend.gradients(method, problem, given).expect("a backward pass").expect("it runs")
     };
     let (got, reference) = (run(&CpuBackend::new()), run(&ReferenceBackend));
-    let gradients = |variant: &Variant| adjoint::gradients(variant, problem, given);
-    let right = gradients(&Variant::specified(method.into()));
-    DERIVATIVES.map(|(_, plant)| {
-        let mut doubled = Variant::specified(method.into());
-        plant(&mut doubled, 2.0);
-        let wrong = gradients(&doubled);
+    let all = computed(method.into(), problem, given, &slopes_times(2.0)).expect("gradients");
+    let right = &all[0];
+    std::array::from_fn(|derivative| {
+        let wrong = &all[1 + derivative];
         let of_bound = |(name, right): (GradientName, &Tensor<f64>)| {
             let smallest = right.values.iter().enumerate().map(|(i, right)| {
                 let share = wrong[name].values[i] - right;
@@ -103,7 +94,7 @@ fn an_error_of_two_to_the_minus_18_in_nearly_any_derivative_is_caught() {
     for method in Method::ALL {
         for weights in Weights::ALL {
             let [short, first, more] = [&["short"][..], first, more].map(|of| smallest(method, weights, of));
-            for (at, (name, _)) in DERIVATIVES.iter().enumerate() {
+            for (at, name) in DERIVATIVES.iter().enumerate() {
                 let by_bound = short[at][0].min(first[at][0]);
                 if method == Method::Zoh && *name == "∂h/∂A" {
                     assert_eq!(by_bound, f64::INFINITY, "zoh's h is Δ");
@@ -134,7 +125,7 @@ fn an_error_of_two_to_the_minus_18_in_nearly_any_derivative_is_caught() {
 fn the_relative_gate_sees_errors_of_sums_over_positions_that_bounds_let_pass() {
     for method in Method::ALL {
         let smallest = smallest(method, Weights::Real, &["seqlen-1025"]);
-        for ([bound, gate], (name, _)) in smallest.iter().zip(&DERIVATIVES).skip(2) {
+        for ([bound, gate], name) in smallest.iter().zip(&DERIVATIVES).skip(2) {
             let is_blind = method == Method::Zoh && *name == "∂h/∂A";
             assert!(is_blind || *gate < 0.25 * bound, "{method} {name}: {bound:e} {gate:e}");
         }

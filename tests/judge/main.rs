@@ -15,7 +15,6 @@ mod diagnosis;
 mod explains;
 mod figures;
 mod functions;
-mod gradient_faults;
 mod gradient_programs;
 mod gradient_sensitivity;
 mod gradients;

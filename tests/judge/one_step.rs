@@ -4,7 +4,7 @@
 use holdfast::formula::Form;
 use holdfast::judge::budget::gradient::{self as budgets, GradientBudget, Pass};
 use holdfast::judge::diagnose::Work;
-use holdfast::judge::faults::gradient;
+use holdfast::judge::explain::gradients;
 use holdfast::judge::lost_digits;
 use holdfast::judge::one_step::{Judged, UNCONJUGATED, diagnose, in_range};
 use holdfast::method::Method;
@@ -251,8 +251,8 @@ fn what_coefficients_cannot_have_is_not_said() {
             let got = case.want.map(|_, tensor| {
                 tensor.with(tensor.values.iter().map(|value| factor * value).collect::<Vec<f64>>())
             });
-            let of_pass = gradient::Case { form, problem, given, got: &got, want, bounds, work };
-            let of_pass = gradient::diagnose(&of_pass, &ALL);
+            let of_pass = gradients::Case { form, problem, given, got: &got, want, bounds, work };
+            let of_pass = gradients::diagnose(&of_pass, &ALL);
             of_scan += of_pass.values().flatten().filter(|one| is_of_scan(one)).count();
             for (gradient, models) in case.said(&got, None).iter() {
                 for one in models {

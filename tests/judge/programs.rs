@@ -102,7 +102,7 @@ fn its_adjoint_is_the_truth_of_gradients() {
                 let mut count = 0;
                 for row in gradients::rows(&problem, name) {
                     let of = (&problem, name);
-                    gradients::row(&mut evaluator, (&graph, id), of, row, &mut |at, value, own| {
+                    gradients::row(&mut evaluator, (&graph, id), of, &row, &mut |at, value, own| {
                         let (want, bound) = (want.values[at], judged.tensors[name].bound[at / want.width]);
                         let place = format!("{} {weights} {b:?} {conventions:?}: {name}[{at}]", truth.method);
                         assert!((value - want).abs() <= 1e-6 * bound, "{place}: {value} for {want}");

@@ -169,7 +169,6 @@ const SLIPS: &[(&str, Pass)] = table! {
     ("state-unread-at-8", Pass { states: |x| [if x.l > 0 && x.l % 8 == 0 { C::ZERO } else { x.before }, C::ZERO], ..RIGHT }),
     ("state-bf16-at-8", Pass { start: |x, exact, l| if l > 0 && l % 8 == 0 { parts(exact, to_bf16) } else { x }, ..RIGHT }),
     ("state-f16-at-8", Pass { start: |x, exact, l| if l > 0 && l % 8 == 0 { parts(exact, to_f16) } else { x }, ..RIGHT }),
-    ("adjoint-clipped-to-1", Pass { adjoint: |g| parts(g, |x| x.clamp(-1.0, 1.0)), ..RIGHT }),
     ("dout-clipped-to-1", Pass { reads: |_, given| given.dout.iter_mut().for_each(|x| *x = x.clamp(-1.0, 1.0)), ..RIGHT }),
     ("gated-dout-bf16", Pass { gated: |dout, z| [to_bf16(dout * silu(z)); 2], ..RIGHT }),
     ("gated-dout-f16", Pass { gated: |dout, z| [to_f16(dout * silu(z)); 2], ..RIGHT }),
@@ -194,7 +193,7 @@ const OF_H: &[(&str, Method, Pass)] = table! {
     ("power-slope-not-lowered", Rk4, Pass { slope: |f, z| of_power(f, z, |k, z| f64::from(k) * z.powi(k)), ..RIGHT }),
     ("power-slope-same", Rk4, Pass { slope: |f, z| of_power(f, z, |k, z| z.powi(k)), ..RIGHT }),
     ("a-bar-slope-exponential", Bilinear, Pass { a_bar_slope: |_, z| (1.0 + z / 2.0) / (1.0 - z / 2.0), ..RIGHT }),
-    ("h-slope-term-2-scaled", HighOrder, Pass { slope: |f, z| if f == Function::Phi(2) { 0.37 * slope(f, z) } else { slope(f, z) }, ..RIGHT }),
+    ("phi-slope-scaled", HighOrder, Pass { slope: |f, z| if f == Function::Phi(2) { 0.37 * slope(f, z) } else { slope(f, z) }, ..RIGHT }),
     ("delta-slope-without-a", HighOrder, Pass { inner: |delta, _| [1.0.into(), delta.into()], ..RIGHT }),
     ("a-slope-without-delta", Poly, Pass { inner: |_, a| [a, 1.0.into()], ..RIGHT }),
     ("log2e-in-delta", Rk4, Pass { delta: |a_bar, h| a_bar * LOG2_E + h, ..RIGHT }),
@@ -291,18 +290,18 @@ const FACTORS: &[(&str, Pass)] = table! {
     ("dout-in-scan-scaled", Pass { factors: |factor| [0.37 * factor; 2], ..RIGHT }),
     ("first-position-scaled", Pass { sum: |rows| items(rows, |row| 0.37 * row[0] + total(&row[1..])), ..RIGHT }),
     ("last-position-scaled", Pass { sum: |rows| items(rows, |row| total(&row[..27]) + 0.37 * row[27]), ..RIGHT }),
-    ("first-16-scaled", Pass { sum: |rows| items(rows, |row| 0.37 * total(&row[..16]) + total(&row[16..])), ..RIGHT }),
-    ("last-16-scaled", Pass { sum: |rows| items(rows, |row| total(&row[..16]) + 0.37 * total(&row[16..])), ..RIGHT }),
+    ("sum-weighted", Pass { sum: |rows| items(rows, |row| 0.37 * total(&row[..16]) + total(&row[16..])), ..RIGHT }),
+    ("sum-weighted", Pass { sum: |rows| items(rows, |row| total(&row[..16]) + 0.37 * total(&row[16..])), ..RIGHT }),
     ("reversed-scaled", Pass { factors: |factor| [factor, 0.37 * factor], ..RIGHT }),
     ("forward-scaled", Pass { factors: |factor| [0.37 * factor, factor], ..RIGHT }),
 };
 
 /// In some places only, which are said.
 const PLACES: &[(&str, &[GradientName], &str, Pass)] = table! {
-    ("gate-slope-sigmoid", &[GradientName::Z], "where z is below 0 alone", Pass { z: |y, skip, z| (y + skip) * if z < 0.0 { sigmoid(z) } else { silu_slope(z) }, ..RIGHT }),
-    ("softplus-slope-missing", &[Delta, GradientName::DeltaBias], "where Δ is at least 0.9 alone", Pass { step_slope: |x, bias| if softplus(x + bias) > 0.9 { 1.0 } else { sigmoid(x + bias) }, ..RIGHT }),
-    ("slices-mixed", &[U], "item of the batch 1 has the factor -1 (of 0 to 1)", Pass { spoilt: Some((U, |values, _| { let half = values.len() / 2; values[half..].iter_mut().for_each(|x| *x = -*x) })), ..RIGHT }),
-    ("slices-mixed", &[Delta], "each channel from 2 to 3 has the factor 2 (of 0 to 5)", Pass { spoilt: Some((Delta, |values, seqlen| values.chunks_mut(6 * seqlen).for_each(|item| item[2 * seqlen..4 * seqlen].iter_mut().for_each(|x| *x *= 2.0)))), ..RIGHT }),
+    ("gate-slope-sigmoid", &[GradientName::Z], "where z_l is below -0.5 alone", Pass { z: |y, skip, z| (y + skip) * if z < -0.5 { sigmoid(z) } else { silu_slope(z) }, ..RIGHT }),
+    ("softplus-slope-missing", &[Delta, GradientName::DeltaBias], "where Δ_l is at least 0.9 alone", Pass { step_slope: |x, bias| if softplus(x + bias) > 0.9 { 1.0 } else { sigmoid(x + bias) }, ..RIGHT }),
+    ("gradient-negated", &[U], "from item 1 on alone", Pass { spoilt: Some((U, |values, _| { let half = values.len() / 2; values[half..].iter_mut().for_each(|x| *x = -*x) })), ..RIGHT }),
+    ("gradient-doubled", &[Delta], "at channels 2 to 3 alone", Pass { spoilt: Some((Delta, |values, seqlen| values.chunks_mut(6 * seqlen).for_each(|item| item[2 * seqlen..4 * seqlen].iter_mut().for_each(|x| *x *= 2.0)))), ..RIGHT }),
 };
 
 /// What becomes of one gradient in the end.
@@ -348,8 +347,7 @@ tables! {
         // What arrives at the initial state is of the forward scan alone, and cannot tell it from both.
         let of: &[GradientName] = if *name == "forward-scaled" { &[U, Delta, A, B] } else { &[] };
         for sentence in is_named(asked, name, (Poly, Complex), pass, of) {
-            let factor: f64 = sentence.rsplit(' ').find_map(|word| word.parse().ok()).expect("a factor");
-            assert!((factor - 0.37).abs() < 1e-4, "{name}: {sentence}");
+            assert!(sentence.contains("0.37"), "{name}: {sentence}");
         }
     };
     what_is_wrong_in_places_is_named_with_them: PLACES, |(name, of, says, pass), asked| {

@@ -1,22 +1,19 @@
 //! The production kernels with something done to their gradients.
 
-use holdfast::judge::faults::gradient::adjoint;
-use holdfast::judge::faults::gradient::variant::Variant;
+use holdfast::judge::explain::gradients::computed;
+use holdfast::judge::faults::gradients::slopes_times;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, OutputGradients, Problem};
 use holdfast::promise::Promise;
 use holdfast::tensor::{Gradients, Tensors};
 
-/// Gives a backward pass an error of this size.
-pub type Plant = fn(&mut Variant, f64);
-
 /// Runs a method's backward pass as that of `runs_as`, in f32 and in double, or not at all, and does `to` to what came out in f32. What
-/// is `planted` adds to it what the model of such a pass has beyond one without an error.
+/// is `planted`, a factor of one of the four derivatives less 1, adds to it what such a pass has beyond the right one.
 pub struct Altered {
     pub runs_as: fn(Method) -> Option<Method>,
     pub to: fn(&mut Gradients<f32>),
-    pub planted: Option<(Plant, f64)>,
+    pub planted: Option<(usize, f64)>,
 }
 
 /// As the kernels have it.
@@ -65,13 +62,10 @@ impl Backend for Altered {
         let run = CpuBackend::new().gradients(method, problem, given)?;
         Some(run.map(|mut gradients| {
             (self.to)(&mut gradients);
-            if let Some((plant, size)) = self.planted {
-                let with = |size: f64| {
-                    let mut variant = Variant::specified(method.into());
-                    plant(&mut variant, size);
-                    adjoint::gradients(&variant, problem, given)
-                };
-                let (right, wrong) = (with(0.0), with(size));
+            if let Some((derivative, size)) = self.planted {
+                let planted = slopes_times(1.0 + size)[derivative];
+                let computed = computed(method.into(), problem, given, &[planted]).expect("gradients");
+                let (right, wrong) = (&computed[0], &computed[1]);
                 for (name, tensor) in gradients.iter_mut() {
                     let more = wrong[name]
                         .values

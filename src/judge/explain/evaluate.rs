@@ -344,9 +344,11 @@ impl<'a> Evaluator<'a> {
             }
             Op::Accumulate(of, over, sum) => {
                 let members = self.members(graph, (*of, *over), channel);
+                // From the last position of each item on, where items are summed as well.
+                let run = if *over == Over::ItemsAndPositions { self.positions.len() } else { usize::MAX };
                 for k in 0..positions {
                     for n in 0..width {
-                        column.set(k, n, accumulated(members(k, n), *sum));
+                        column.set(k, n, accumulated(members(k, n), run, *sum));
                     }
                 }
             }
@@ -564,9 +566,10 @@ fn folded(terms: impl ExactSizeIterator<Item = (Complex64, f64)>) -> (Complex64,
 }
 
 /// A sum that is rounded after each addition, from a first member that is rounded as it is read.
-fn accumulated(mut terms: Vec<(Complex64, f64)>, sum: Accumulator) -> (Complex64, f64) {
+fn accumulated(mut terms: Vec<(Complex64, f64)>, run: usize, sum: Accumulator) -> (Complex64, f64) {
     if sum.backwards {
-        terms.reverse();
+        let run = run.min(terms.len()).max(1);
+        terms.chunks_mut(run).for_each(<[_]>::reverse);
     }
     let (mut all, mut error) = (Complex64::ZERO, 0.0);
     for (value, off) in terms {

@@ -20,9 +20,9 @@ const HIGH: [f64; 4] = [0.6, 0.75, 0.9, 0.98];
 /// Turns in which two limits are found.
 const TURNS: usize = 3;
 /// Largest share of the error that may be left in a look for a number to be worth more looks.
-const LEFT: f64 = 0.05;
+pub const LEFT: f64 = 0.05;
 /// Numbers that are tried of those that are within its uncertainty.
-const TRIED: usize = 3;
+pub const TRIED: usize = 3;
 
 /// An edit with the numbers that are possible, the simplest first.
 pub fn candidates(search: &mut Search, edit: Edit) -> Vec<Edit> {
@@ -81,15 +81,26 @@ fn fitted(
     start: f64,
     (most, looks): (f64, usize),
 ) -> Option<(f64, f64)> {
+    let base = residuals(search, neutral(of(start)), looks)?;
+    let mut of_number =
+        |at: f64| if at.is_nan() { Some(base.clone()) } else { residuals(search, of(at), looks) };
+    least_squares(&mut of_number, (start, f64::NAN), most)
+}
+
+/// The number at which the sum of the squares of these residuals is least, from a beginning, and how far off it may be, relative; none
+/// where that is more than a share of what it is at the specified number.
+pub fn least_squares(
+    residuals: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
+    (start, specified): (f64, f64),
+    most: f64,
+) -> Option<(f64, f64)> {
     let mut at = start;
-    let mut residuals = |edit| residuals(search, edit, looks);
-    let base = residuals(neutral(of(start)))?;
-    let all: f64 = base.iter().map(|r| r * r).sum();
-    let mut now = residuals(of(at))?;
+    let all: f64 = residuals(specified)?.iter().map(|r| r * r).sum();
+    let mut now = residuals(at)?;
     let mut before = f64::INFINITY;
     for _ in 0..STEPS {
         let by = 1e-3 * at.abs().max(0.1);
-        let moved = residuals(of(at + by))?;
+        let moved = residuals(at + by)?;
         let slopes = moved.iter().zip(&now).map(|(after, before)| (after - before) / by);
         let (mut of_both, mut of_slope) = (0.0, 0.0);
         slopes.zip(&now).for_each(|(slope, residual)| {
@@ -101,7 +112,7 @@ fn fitted(
         }
         let step = -of_both / of_slope;
         at += step;
-        now = residuals(of(at))?;
+        now = residuals(at)?;
         let left: f64 = now.iter().map(|r| r * r).sum();
         if step.abs() <= 1e-3 / of_slope.sqrt() || step.abs() < 1e-13 * at.abs() {
             let is_worth = left <= most * most * all || left <= now.len() as f64;

@@ -36,23 +36,34 @@ pub fn diagnosis(
         whats.push(sentence(graph, &program, edit));
         program = edit.apply(graph, &program);
     }
-    let mut what = whats.join("; ");
     // What is written in another way is compared with that.
     let (right, label) = match writing {
         Writing::Chunked(_) | Writing::RunningSums { .. } if !edits.is_empty() => (written, "right"),
         _ => (specified, "specified"),
     };
-    let (before, after) = (Printer::new(graph, right).lines(), Printer::new(graph, &program).lines());
+    let what = whats.join("; ") + &differing((&lines(graph, right), label), &lines(graph, &program));
+    Diagnosis { name: names.join(" + "), what, residual }
+}
+
+/// Lines of a program.
+pub fn lines(graph: &Graph, program: &Program) -> Vec<String> {
+    Printer::new(graph, program).lines()
+}
+
+/// A node of a program.
+pub fn text(graph: &Graph, program: &Program, id: Id) -> String {
+    Printer::new(graph, program).text(id)
+}
+
+/// The first lines that differ from these, which have a label, in parentheses; nothing where none does.
+pub fn differing((before, label): (&[String], &str), after: &[String]) -> String {
     let of_name = |line: &str| line.split(" = ").next().map(str::to_owned);
     let differing = after.iter().filter_map(|line| {
         let before = before.iter().find(|other| of_name(other) == of_name(line))?;
         (before != line).then(|| format!("{label} {before}; computed {line}"))
     });
     let lines: Vec<String> = differing.take(LINES).collect();
-    if !lines.is_empty() {
-        what += &format!(" ({})", lines.join("; "));
-    }
-    Diagnosis { name: names.join(" + "), what, residual }
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
 /// The name of another form, or of what is written wrongly, and what it does.
@@ -94,7 +105,7 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
 }
 
 /// Says what one edit does.
-fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
+pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let patched = edit.patched(graph, target);
     let printer = Printer::new(graph, program);
@@ -260,7 +271,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
             _ => format!("{of}-missing"),
         },
-        Patch::Other(other) | Patch::Kept(other) => format!("{}-for-{of}", word(graph, program, other)),
+        Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
         Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
         Patch::Instead(Some(function)) => match graph.op(target) {
@@ -322,6 +333,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Set::Only(_) => format!("{patch}-at-one-position"),
             Set::From(_) => format!("{patch}-from-some-position"),
             Set::Until(_) => format!("{patch}-until-some-position"),
+            Set::Between(..) => format!("{patch}-at-some-positions"),
             Set::Multiples(_) | Set::BeforeMultiples(_) | Set::Every { .. } => format!("{patch}-at-chunks"),
         },
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),

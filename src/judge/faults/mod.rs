@@ -9,7 +9,7 @@
 //! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
 
 pub mod catalogue;
-pub mod gradient;
+pub mod gradients;
 pub mod program;
 pub mod recorded;
 pub mod step;

@@ -1,36 +1,47 @@
 //! Ways of writing a backward pass.
 
 use crate::formula::Form;
-use crate::program::adjoint::{Derivation, PhiRule, PowerRule};
+use crate::program::adjoint::{ChainRule, Derivation, PhiRule, PowerRule};
 
 /// A backward pass of a form, or of the Ā of one and the B̄ of another, that is derived in some way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Backward {
     pub form: Option<(Form, Form)>,
     pub derivation: Derivation,
+    /// A length that the sequence is padded to, and so many positions that it takes, with delta and u of 0.
+    pub padded: Option<(u32, u32)>,
 }
 
 impl Backward {
     pub fn by_chain() -> Self {
-        Backward { derivation: Derivation { by_chain: true, ..Derivation::default() }, form: None }
+        let derivation = Derivation { by_chain: true, ..Derivation::default() };
+        Backward { derivation, ..Backward::default() }
+    }
+
+    /// Whether it computes something else than what is specified.
+    pub fn is_a_mistake(self) -> bool {
+        self != Backward::default() && self != Backward::by_chain()
     }
 
     /// Bits that it takes to say it.
     pub fn cost(self) -> f64 {
-        let Derivation { slopes_of, products_of, phi, power, until, .. } = self.derivation;
+        let Derivation { slopes_of, products_of, phi, power, chain, until, .. } = self.derivation;
         let of_form = match self.form {
             Some((a_bar, b_bar)) if a_bar == b_bar => 4.0,
             Some(_) => 5.0,
             None => 0.0,
         };
         let of_others = 3.75 * f64::from(u8::from(slopes_of.is_some()) + u8::from(products_of.is_some()));
-        let of_rules = 4.0 * f64::from(u8::from(phi != PhiRule::Right) + u8::from(power != PowerRule::Right));
-        of_form + of_others + of_rules + if until.is_some() { 6.0 } else { 0.0 }
+        let of_rules =
+            2.75 * f64::from(u8::from(phi != PhiRule::Right) + u8::from(power != PowerRule::Right));
+        let of_chain = if chain == ChainRule::Right { 0.0 } else { 2.75 };
+        let of_length = if until.is_some() || self.padded.is_some() { 6.0 } else { 0.0 };
+        of_form + of_others + of_rules + of_chain + of_length
     }
 
     /// Others than the specified one, the cheapest first.
-    pub fn others(form: Form, until: Option<u32>) -> Vec<Backward> {
-        let of = |derivation| Backward { derivation, form: None };
+    pub fn others(form: Form, until: Option<u32>, seqlen: u32) -> Vec<Backward> {
+        let of = |derivation| Backward { derivation, ..Backward::default() };
         let usual = Derivation::default();
         let phi =
             [PhiRule::WithoutK, PhiRule::Next, PhiRule::KNext, PhiRule::Same, PhiRule::Plus, PhiRule::Before];
@@ -43,7 +54,16 @@ impl Backward {
         ];
         let mut all: Vec<Backward> = phi.map(|phi| of(Derivation { phi, ..usual })).to_vec();
         all.extend(power.map(|power| of(Derivation { power, ..usual })));
+        let chain = [
+            ChainRule::WithoutArgument,
+            ChainRule::ArgumentAlone,
+            ChainRule::WithoutA,
+            ChainRule::WithoutDelta,
+            ChainRule::Exponential,
+        ];
+        all.extend(chain.map(|chain| of(Derivation { chain, ..usual })));
         all.extend(until.map(|until| of(Derivation { until: Some(until), ..usual })));
+        all.extend(tiles(seqlen).map(|padded| Backward { padded: Some(padded), ..Backward::default() }));
         for other in Form::all().filter(|other| *other != form) {
             all.push(Backward { form: Some((other, other)), ..Backward::default() });
             all.push(of(Derivation { slopes_of: Some(other), ..usual }));
@@ -56,8 +76,8 @@ impl Backward {
     }
 
     /// Its name, and what it computes.
-    pub fn said(self) -> (String, String) {
-        let Derivation { slopes_of, products_of, phi, power, .. } = self.derivation;
+    pub fn said(self, seqlen: u32) -> (String, String) {
+        let Derivation { slopes_of, products_of, phi, power, chain, .. } = self.derivation;
         let of_phi = |name: &str, what: &str| {
             (format!("phi-slope-{name}"), format!("φₖ is differentiated as {what}, for φₖ − kφₖ₊₁"))
         };
@@ -67,9 +87,46 @@ impl Backward {
                 format!("in B̄'s derivative zᵏ is differentiated as {what}, for kzᵏ⁻¹"),
             )
         };
+        let of_chain = |name: &str, what: &str| (name.to_owned(), what.to_owned());
         if let Some(end) = self.derivation.until {
             let what = format!("positions from {end} on are left out");
-            return ("tail-without-gradient".to_owned(), what);
+            let is_it = |tile: &u32| seqlen / tile * tile == end;
+            let name = match (2..12).map(|power| 1u32 << power).find(is_it) {
+                _ if end + 1 == seqlen => "last-position-without-gradient".to_owned(),
+                Some(tile) => format!("tail-{tile}-without-gradient"),
+                None => "tail-without-gradient".to_owned(),
+            };
+            return (name, what);
+        }
+        if let Some((tile, count)) = self.padded {
+            let what = format!(
+                "the sequence is padded by {count} positions to a multiple of {tile} with delta = 0 and u = 0, and what is beyond the end adds to the gradients"
+            );
+            return (format!("padded-to-{tile}"), what);
+        }
+        match chain {
+            ChainRule::Right => {}
+            ChainRule::WithoutArgument => {
+                return of_chain("h-slope-without-z", "B̄'s derivative by Δ takes ΔA for a constant");
+            }
+            ChainRule::ArgumentAlone => {
+                return of_chain(
+                    "h-slope-through-z-alone",
+                    "B̄'s derivative by Δ takes its powers of Δ for constants",
+                );
+            }
+            ChainRule::WithoutA => {
+                return of_chain("delta-slope-without-a", "derivatives by Δ lack the factor A of z = ΔA");
+            }
+            ChainRule::WithoutDelta => {
+                return of_chain("a-slope-without-delta", "derivatives by A lack the factor Δ of z = ΔA");
+            }
+            ChainRule::Exponential => {
+                return of_chain(
+                    "a-bar-slope-exponential",
+                    "Ā is differentiated as if it were an exponential: ∂Ā/∂z = Ā",
+                );
+            }
         }
         match (self.form, slopes_of, products_of, phi, power) {
             (Some((a_bar, b_bar)), ..) if a_bar == b_bar => {
@@ -101,3 +158,15 @@ impl Backward {
         }
     }
 }
+
+/// Powers of two that a sequence may be padded to, the least for each number of positions, with that number.
+pub fn tiles(seqlen: u32) -> impl Iterator<Item = (u32, u32)> {
+    let count = move |tile: u32| seqlen.next_multiple_of(tile) - seqlen;
+    let powers = (1..12).map(|power| 1u32 << power);
+    // What is as long as of half the length is the same.
+    let is_new = move |(tile, len): &(u32, u32)| (1..=LONGEST).contains(len) && *len != count(tile / 2);
+    powers.map(move |tile| (tile, count(tile))).filter(is_new)
+}
+
+/// Positions of a padding: a kernel pads to the block that it works in.
+const LONGEST: u32 = 256;

@@ -1,14 +1,15 @@
 //! Edits that a backward pass has beside those of a forward pass.
 
-use crate::problem::{InputType, Problem, Shape};
+use crate::problem::{Problem, Shape};
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::{
-    Accumulator, Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Place, Program, Real, Scan,
-    Set, Symbol,
+    Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Place, Program, Real, Set, Symbol,
 };
 
 /// Members of a sum up to which each may be missing alone.
 const MEMBERS: usize = 256;
+/// The same of those that may be any of them.
+const FEW_MEMBERS: usize = 32;
 
 /// What a fold sums over, as an axis, and how many it sums.
 fn axis(over: Over, shape: Shape) -> (Axis, usize) {
@@ -21,67 +22,49 @@ fn axis(over: Over, shape: Shape) -> (Axis, usize) {
     }
 }
 
-/// Puts into a graph the sums of a backward pass that are kept in narrow types, or made of other channels.
-pub fn folded_otherwise(graph: &mut Graph, program: &Program, problem: &Problem) {
-    for id in graph.reached(&all_gradients(program)) {
-        otherwise(graph, id, problem).into_iter().for_each(|op| {
-            graph.add(op);
-        });
-    }
-}
-
 /// Nodes of all gradients.
 pub fn all_gradients(program: &Program) -> Vec<Id> {
     let gradients = program.named.iter().filter(|(symbol, _)| matches!(symbol, Symbol::Gradient(_)));
     gradients.map(|(_, id)| *id).collect()
 }
 
-/// Other ways in which a fold is computed.
-fn otherwise(graph: &Graph, id: Id, problem: &Problem) -> Vec<Op> {
-    let Op::Fold(of, over) = *graph.op(id) else { return Vec::new() };
-    let mut all = Vec::new();
-    let groups = problem.shape.groups as u32;
-    let is_of_group = matches!(over, Over::Channels(count) if count == problem.shape.dim as u32 / groups);
-    if is_of_group && groups > 1 {
-        all.push(Op::Fold(of, Over::Lanes(groups)));
-    }
-    let mut kept = |of, over| {
-        for to in [InputType::Bf16, InputType::F16] {
-            for (rounds_added, backwards) in [(false, false), (true, false), (false, true), (true, true)] {
-                all.push(Op::Accumulate(of, over, Accumulator { to, rounds_added, backwards }));
-            }
-        }
-    };
-    kept(of, over);
-    if let (Over::Items, Op::Fold(inner, Over::Positions)) = (over, graph.op(of)) {
-        kept(*inner, Over::ItemsAndPositions);
-    }
-    all
-}
-
-/// Sums that lack members, are averages, or are computed in other ways.
+/// Sums that lack members.
 pub fn of_folds(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
     let mut edits = Vec::new();
     for user in graph.reached(&[program.out]) {
         let Op::Fold(_, over) = *graph.op(user) else { continue };
         let (axis, count) = axis(over, problem.shape);
         let members = u32::try_from(count.min(MEMBERS)).unwrap_or(0);
-        let only = [0, members.saturating_sub(1)].map(Set::Only).into_iter();
-        let sets = (1..members).flat_map(|k| [Set::From(k), Set::Until(k)]).chain(only);
         let site = Site::Use { user, operand: 0 };
-        let missing = |set| Edit {
-            site,
-            patch: Patch::Number(Real::ZERO),
+        let ends = (1..members).flat_map(|k| [Set::From(k), Set::Until(k)]);
+        let of = |set, patch| Edit { site, patch, when: Some(Condition::At(Place { axis, set })) };
+        edits.extend(ends.chain(singles(members)).map(|set| of(set, Patch::Number(Real::ZERO))));
+    }
+    edits
+}
+
+/// Members of a sum that may count by themselves: each of few, the first and the last of many, and every kth.
+fn singles(members: u32) -> impl Iterator<Item = Set> {
+    let each = (0..members).filter(move |k| members as usize <= FEW_MEMBERS || *k == 0 || k + 1 == members);
+    let lanes = (1..5).map(|power| 1 << power).filter(move |of| *of < members);
+    each.map(Set::Only).chain(lanes.flat_map(|of| (0..of).map(move |rest| Set::Every { of, rest })))
+}
+
+/// Members of sums that count more or less often than once, by a number that is found.
+pub fn with_members(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for user in graph.reached(&[program.out]) {
+        let Op::Fold(_, over) = *graph.op(user) else { continue };
+        let (axis, count) = axis(over, problem.shape);
+        let members = u32::try_from(count.min(MEMBERS)).unwrap_or(0);
+        let ends = (3..8).map(|power| 1 << power).filter(|k| *k < members);
+        let sets = singles(members).chain(ends.flat_map(|k| [Set::Until(k), Set::From(k)]));
+        let of = |set| Edit {
+            site: Site::Use { user, operand: 0 },
+            patch: Patch::Scaled(Real::new(1.0)),
             when: Some(Condition::At(Place { axis, set })),
         };
-        edits.extend(sets.map(missing));
-        let site = Site::Value(user);
-        if count > 1 {
-            let patch = Patch::Scaled(Real::new(1.0 / count as f64));
-            edits.push(Edit { site, patch, when: None });
-        }
-        let others = otherwise(graph, user, problem).into_iter().filter_map(|op| graph.find(&op));
-        edits.extend(others.map(|other| Edit { site, patch: Patch::Kept(other), when: None }));
+        edits.extend(sets.map(of));
     }
     edits
 }
@@ -114,31 +97,6 @@ pub fn at_places(graph: &Graph, program: &Program, edits: &[Edit], places: &[Pla
         .iter()
         .flat_map(|at| some.iter().map(|edit| Edit { when: Some(Condition::At(*at)), ..**edit }))
         .collect()
-}
-
-/// What scans lose, or have more often, where it is carried on at some positions: states, with all that reads them, and adjoints.
-pub fn carried(graph: &Graph, program: &Program, places: &[Place]) -> Vec<Edit> {
-    let scans = |id: &Id| matches!(graph.op(*id), Op::Scan(_));
-    let reached: Vec<Id> = graph.reached(&[program.out]).into_iter().filter(scans).collect();
-    let twin = |id: Id| match *graph.op(id) {
-        Op::Scan(scan) => graph.find(&Op::Scan(Scan { exclusive: !scan.exclusive, ..scan })),
-        _ => None,
-    };
-    let sites: Vec<Site> = reached
-        .iter()
-        .filter_map(|id| match twin(*id).filter(|twin| reached.contains(twin)) {
-            Some(twin) if twin < *id => None,
-            Some(twin) => Some(Site::Both(*id, twin)),
-            None => Some(Site::Value(*id)),
-        })
-        .collect();
-    let of = |site: Site, at: Place| {
-        let factors = CARRIED.map(|factor| Patch::Carried(Real::new(factor)));
-        let kept = [InputType::Bf16, InputType::F16].map(Patch::Stored);
-        let patches = factors.into_iter().chain(kept);
-        patches.map(move |patch| Edit { site, patch, when: Some(Condition::At(at)) })
-    };
-    places.iter().flat_map(|at| sites.iter().flat_map(move |site| of(*site, *at))).collect()
 }
 
 /// Gradients that stand in each other's place, have their parts exchanged, or are cut to a size; states of other positions.
@@ -269,9 +227,6 @@ pub fn of_slopes(program: &Program) -> Vec<Edit> {
 
 /// Sizes that gradients are cut to.
 const SIZES: [f64; 9] = [0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 100.0, 65504.0];
-
-/// Factors of what is carried.
-const CARRIED: [f64; 4] = [0.0, 2.0, 0.5, -1.0];
 
 /// The bits that an edit costs beside its own: what is computed and no state is read elsewhere by hardly anybody.
 pub fn unlikely(graph: &Graph, edit: &Edit) -> f64 {

@@ -1,38 +1,52 @@
 //! What a failed backward pass computed, as the specified one with an edit: the search of [`super`], for gradients (spec.md §6).
+//!
+//! What has a name that scripts know is tried first: the [models](crate::judge::faults::gradients), which are edits, too. Each gradient is
+//! looked at where it is most wrong, and what that does not refute in whole.
 
-mod aliases;
 mod backward;
 mod edits;
 mod fit;
+mod hypothesis;
+mod names;
+mod part;
 mod rows;
 
-use self::backward::Backward;
+use std::rc::Rc;
+
+use self::backward::{Backward, tiles};
 use self::edits::{
-    add_terms, all_gradients, at_places, carried, folded_otherwise, is_idle, of_folds, of_gradients,
-    of_slopes, unlikely, with_terms, within,
+    add_terms, all_gradients, at_places, is_idle, of_folds, of_gradients, of_slopes, unlikely, with_members,
+    with_terms, within,
 };
-use self::fit::{Fit, Hypothesis, Part};
-use self::rows::{elements, index_along};
-pub use self::rows::{row, rows};
+use self::fit::{Fit, largest};
+use self::hypothesis::{Base, Change, Hypothesis, of_gradient};
+use self::part::Part;
+use self::rows::channels;
+pub use self::rows::{Row, row, rows};
 use super::evaluate::Evaluator;
 use super::{SAID, SAME, said};
 use crate::formula::Form;
 use crate::judge::diagnose::{NEEDED, Work};
+use crate::judge::faults::gradients::{self as faults, Ends, Fault, Model, models, parts};
+use crate::judge::ulp::Format;
+use crate::method::Method;
 use crate::problem::conventions::Direction;
 use crate::problem::{OutputGradients, Problem, Weights};
 use crate::program::adjoint::Derivation;
-use crate::program::edit::{Edit, Patch};
+use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Axis, Graph, Id, Place, Program, Set, Symbol};
+use crate::program::{Graph, Id, Place, Program, Set, Symbol};
 use crate::results::Diagnosis;
-use crate::tensor::GradientName::{self, Delta, U, Z};
+use crate::tensor::GradientName::{self, Delta, DeltaBias, U, Z};
 use crate::tensor::{Gradients, Named};
 
 /// Units of work in which one edit of a gradient is looked for.
 const MOST: u64 = 20_000_000;
-/// Positions times states of all channels up to which all values of the specified program are kept.
+/// Positions times states up to which the values of a way of writing are kept, of all channels or of the most wrong row.
 const KEPT: usize = 1 << 15;
+/// The same of all values of a pass that is computed in whole.
+const WHOLE: usize = 1 << 17;
 /// Bits within which edits that explain a gradient are said beside each other, and how many are compared in others.
 const BESIDE: f64 = 1.0;
 const CANDIDATES: usize = 12;
@@ -40,7 +54,7 @@ const CANDIDATES: usize = 12;
 const CONTRADICTS: f64 = 4.0;
 /// Lengths of chunks that are tried for each end of what is wrong.
 const DIVISORS: usize = 8;
-/// Edits that a second one is tried with, the most of the error that they leave, and the most bits of the second.
+/// Changes that a second one is tried with, the most of the error that they leave, and the most bits of the second.
 const FIRSTS: usize = 16;
 const WORTH: f64 = 0.97;
 const SECOND: f64 = 9.0;
@@ -62,6 +76,31 @@ pub struct Case<'a> {
     pub work: &'a Work,
 }
 
+/// Every name that is known beforehand, and what it says is wrong: fault models, then ways of differentiating.
+pub fn listed() -> Vec<(String, String)> {
+    let of_models = faults::ALL.iter().map(Fault::listed);
+    let seqlen = 0;
+    let of_rules =
+        Backward::others(Method::Zoh.into(), None, seqlen).into_iter().filter(|one| one.form.is_none());
+    let is_of_forms =
+        |one: &Backward| one.derivation.slopes_of.is_some() || one.derivation.products_of.is_some();
+    let of_rules = of_rules.filter(|one| !is_of_forms(one)).map(|one| one.said(seqlen));
+    let of_forms = OF_FORMS.map(|(name, what)| (name.to_owned(), what.to_owned()));
+    of_models.chain(of_rules).chain(of_forms).collect()
+}
+
+/// Ways of writing that other forms have.
+const OF_FORMS: [(&str, &str); 5] = [
+    ("backward-of-FORM", "it is the backward pass of another form"),
+    ("slopes-of-FORM", "the derivatives of Ā and B̄ by Δ and A are those of another form"),
+    ("h-in-products-of-FORM", "B̄/B in grad.u and grad.B is that of another form"),
+    (
+        "padded-to-N",
+        "the sequence is padded with delta = 0 and u = 0, and what is beyond the end adds to the gradients",
+    ),
+    ("tail-N-without-gradient", "positions behind the last multiple are left out"),
+];
+
 /// The specified program of a problem with its gradients, and its graph; none of a form that has no gradients.
 pub fn specified(form: Form, problem: &Problem, given: &OutputGradients) -> Option<(Graph, Program)> {
     let (mut graph, program) = super::specified(form, problem);
@@ -70,18 +109,61 @@ pub fn specified(form: Form, problem: &Problem, given: &OutputGradients) -> Opti
     Some((graph, program))
 }
 
+/// What the specified backward pass returns, and what it returns with each of these models, in f64; of a model that changes nothing what is
+/// specified. None of a form that has no gradients.
+pub fn computed(
+    form: Form,
+    problem: &Problem,
+    given: &OutputGradients,
+    models: &[Model],
+) -> Option<Vec<Gradients<f64>>> {
+    let (mut graph, program) = specified(form, problem, given)?;
+    let mut programs = vec![program.clone()];
+    for model in models {
+        programs.push(model.program(&mut graph, &program, problem).unwrap_or_else(|| program.clone()));
+    }
+    let mut evaluator = Evaluator::backward(problem, given);
+    let is_small = problem.shape.sequence_len() * problem.shape.dstate <= WHOLE;
+    let mut all = vec![Gradients::default(); programs.len()];
+    for name in GradientName::ALL.into_iter().filter(|name| program.find(Symbol::Gradient(*name)).is_some()) {
+        let rows = rows(problem, name);
+        let count = rows.iter().map(|row| row.elements.len()).sum::<usize>() * rows::width(problem, name);
+        let mut values = vec![vec![0.0; count]; programs.len()];
+        for row in &rows {
+            for (values, program) in values.iter_mut().zip(&programs) {
+                let Some(id) = program.find(Symbol::Gradient(name)) else { continue };
+                self::row(&mut evaluator, (&graph, id), (problem, name), row, &mut |at, value, _| {
+                    values[at] = value;
+                });
+            }
+            if !is_small {
+                evaluator.forget_all();
+            }
+        }
+        for (gradients, values) in all.iter_mut().zip(values) {
+            gradients.insert(name, problem.gradient(name, values));
+        }
+    }
+    Some(all)
+}
+
 /// What explains each failing gradient of a case, best first: the specified backward pass with an edit or two, another way of
 /// differentiating, or another form; nothing where none does.
 ///
 /// Each gradient is looked at on its own, so that what is wrong with one hides nothing of what is wrong with another. Of what explains
 /// one that comes first which changes no gradient that is right, and which explains most of the others.
-pub fn by_edits(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, GradientName> {
+pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, GradientName> {
+    let mut all: Named<Vec<Diagnosis>, GradientName> =
+        failing.iter().map(|name| (*name, Vec::new())).collect();
     let is_asked = case.problem.packed.is_none() && case.problem.conventions.direction == Direction::Forward;
     let Some(mut search) = Search::new(case, failing).filter(|_| is_asked) else {
-        return Named::default();
+        return all;
     };
     let mut found: Vec<Hypothesis> = Vec::new();
     for at in 0..search.failing.len() {
+        if search.is_explained(at, &found) {
+            continue;
+        }
         for one in search.of_tensor(at) {
             if !found.contains(&one) {
                 found.push(one);
@@ -89,27 +171,71 @@ pub fn by_edits(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         }
     }
     let open: Vec<usize> = (0..search.failing.len())
-        .filter(|at| !found.iter().any(|one| search.fit(*at, one, true).is_some_and(|fit| fit.agrees(one))))
+        .filter(|at| !found.iter().any(|one| search.fit(*at, one).is_some_and(|fit| fit.agrees(one))))
         .collect();
     for at in open {
         let pairs = search.pairs(at, &found);
         found.extend(pairs);
     }
-    if case.work.is_over() { Named::default() } else { search.said(&found) }
+    if !case.work.is_over() {
+        search.said(&found).into_iter().for_each(|(name, said)| all.insert(name, said));
+    }
+    let is_open = all.get(DeltaBias).is_some_and(Vec::is_empty);
+    if let (true, Some(of_delta)) = (is_open && sums_what_it_has(case), all.get(Delta)) {
+        all[DeltaBias] = of_delta.clone();
+    }
+    all
+}
+
+/// Whether grad.delta_bias is the sum of the grad.delta that was recorded: what is wrong with one is wrong with both.
+fn sums_what_it_has(case: &Case) -> bool {
+    let (Some(delta), Some(bias)) = (case.got.get(Delta), case.got.get(DeltaBias)) else {
+        return false;
+    };
+    let (count, format) = (bias.values.len(), Format::for_input(delta.element));
+    let rows = delta.values.chunks(case.problem.shape.seqlen);
+    if rows.len() != case.problem.shape.batch * count {
+        return false;
+    }
+    let mut sums = vec![(0.0, 0.0); count];
+    for (row, values) in rows.enumerate() {
+        let (sum, off) = &mut sums[row % count];
+        for value in values {
+            *sum += value;
+            *off += format.rounding_error(*value);
+        }
+    }
+    let is_it = |(d, (sum, off)): (usize, &(f64, f64))| {
+        (bias.values[d] - sum).abs() <= case.bounds[DeltaBias][d] + off
+    };
+    sums.iter().enumerate().all(is_it)
+}
+
+/// Whether a hypothesis has one of the names that are looked for.
+fn is_asked(case: &Case, written: &Written, program: &Program, one: &Hypothesis) -> bool {
+    if case.work.asks_for_all() {
+        return true;
+    }
+    let name = match one.change {
+        None => one.base.writing.said(case.problem.shape.seqlen as u32).0,
+        Some(Change::Model(model)) => model.name(),
+        Some(Change::Edit(edit)) => names::named(&written.graph, program, &edit, case.problem),
+    };
+    case.work.asks(names::in_part(one.part.is_some(), &name))
 }
 
 /// A gradient.
 struct Gradient {
     name: GradientName,
     /// Its rows, the most wrong one first.
-    rows: Vec<(usize, usize)>,
-    /// What is wrong with it, where that is a part.
-    part: Option<Part>,
+    rows: Rc<Vec<Row>>,
+    /// What may be wrong with it alone.
+    parts: Vec<Part>,
 }
 
-/// A way of writing the backward pass, with its values.
+/// A way of writing the backward pass, with what is known to be wrong with it, and its values.
 struct Written<'a> {
-    writing: Backward,
+    base: Base,
     graph: Graph,
     program: Program,
     nodes: usize,
@@ -117,19 +243,8 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// The program with one gradient for all of its outputs.
     fn of(&self, name: GradientName) -> Option<Program> {
-        let out = self.program.find(Symbol::Gradient(name))?;
-        let reached = self.graph.reached(&[out]);
-        let is_of = |(symbol, id): &&(Symbol, Id)| match symbol {
-            Symbol::Gradient(other) => *other == name,
-            Symbol::Readout => false,
-            // What reads the state before is said by the state's name.
-            Symbol::State | Symbol::ReversedState => true,
-            _ => reached.contains(id),
-        };
-        let named = self.program.named.iter().filter(is_of).copied().collect();
-        Some(Program { out, last_state: out, named })
+        of_gradient(&self.graph, &self.program, name)
     }
 
     fn forget(&mut self) {
@@ -143,64 +258,88 @@ struct Search<'a> {
     written: Vec<Written<'a>>,
     failing: Vec<Gradient>,
     passing: Vec<Gradient>,
-    /// Positions at which alone an edit may hold.
+    /// Positions at which alone an edit may hold, and lengths of chunks.
     places: Vec<Place>,
-    /// Edits of the specified pass that leave less of the error of a gradient, each with what it leaves.
-    partial: Vec<(f64, Edit)>,
-    keeps: bool,
+    chunks: Vec<(u32, Ends)>,
+    /// What leaves less of the error of a gradient, each with what it leaves.
+    partial: Vec<(f64, Base)>,
 }
 
 impl<'a> Search<'a> {
     fn new(case: &'a Case<'a>, failing: &[GradientName]) -> Option<Self> {
-        let shape = case.problem.shape;
         let mut search = Search {
             case,
             written: Vec::new(),
             failing: Vec::new(),
             passing: Vec::new(),
             places: Vec::new(),
+            chunks: Vec::new(),
             partial: Vec::new(),
-            keeps: shape.sequence_len() * shape.dstate <= KEPT,
         };
         for (name, _) in case.got.iter() {
             if !search.specifies(name)? {
                 continue;
             }
-            let (rows, part) = (search.by_error(name), search.part(name));
-            let one = Gradient { name, rows, part };
+            let rows = search.by_error(name);
+            let parts = if failing.contains(&name) { search.parts(name, &rows) } else { Vec::new() };
+            let one = Gradient { name, rows: Rc::new(rows), parts };
             if failing.contains(&name) { search.failing.push(one) } else { search.passing.push(one) }
         }
-        search.places = search.positions();
+        search.find_places();
         Some(search)
     }
 
     /// The number of a way of writing; none of one that has no gradients.
-    fn written(&mut self, writing: Backward) -> Option<usize> {
-        if let Some(known) = self.written.iter().position(|one| one.writing == writing) {
+    fn written(&mut self, base: Base) -> Option<usize> {
+        if let Some(known) = self.written.iter().position(|one| one.base == base) {
             return Some(known);
         }
         let Case { form, problem, given, .. } = *self.case;
+        let writing = base.writing;
         let (mut graph, forward) = super::specified(form, problem);
-        let forward = match writing.form {
+        let mut forward = match writing.form {
             None => forward,
             Some((a_bar, b_bar)) => Writing::Other { a_bar, b_bar }.program(form, problem, &mut graph)?,
         };
+        if let Some((_, count)) = writing.padded {
+            let site = Site::Value(forward.last_state);
+            forward = Edit { site, patch: Patch::Padded(count), when: None }.apply(&mut graph, &forward);
+        }
         let sees_state = given.dlast_state.is_some();
-        let program = forward.with_gradients(problem, sees_state, writing.derivation, &mut graph)?;
-        folded_otherwise(&mut graph, &program, problem);
+        let mut program = forward.with_gradients(problem, sees_state, writing.derivation, &mut graph)?;
         add_terms(&mut graph, &program, form.formula().is_rational());
+        program = match base.first {
+            None => program,
+            Some(Change::Edit(edit)) => edit.apply(&mut graph, &program),
+            Some(Change::Model(model)) => model.program(&mut graph, &program, problem)?,
+        };
         let (nodes, evaluator) = (graph.len(), Evaluator::backward(problem, given));
-        self.written.push(Written { writing, graph, program, nodes, evaluator });
+        self.written.push(Written { base, graph, program, nodes, evaluator });
         Some(self.written.len() - 1)
+    }
+
+    /// Forgets the values of a way of writing, but for those of a small problem and of the most wrong row.
+    fn keep_few(&mut self, number: usize, name: GradientName, at: (usize, usize)) {
+        let shape = self.case.problem.shape;
+        let of_row = channels(self.case.problem, name) * shape.seqlen * shape.dstate;
+        let is_first = self
+            .failing
+            .iter()
+            .any(|one| one.name == name && one.rows.first().is_some_and(|row| row.at == at));
+        let is_small = shape.sequence_len() * shape.dstate <= KEPT;
+        if !(is_small || is_first && of_row <= KEPT) {
+            self.written[number].evaluator.truncate(0);
+        }
     }
 
     /// Whether the specified program computes what was to be computed: of another an edit says nothing.
     fn specifies(&mut self, name: GradientName) -> Option<bool> {
-        let number = self.written(Backward::default())?;
-        let Some(program) = self.written[number].of(name) else { return Some(false) };
-        let all = rows(self.case.problem, name);
-        let is_right = all.into_iter().all(|at| {
-            let values = self.values((number, program.out), (name, None), at);
+        let number = self.written(Base::default())?;
+        let Some(id) = self.written[number].program.find(Symbol::Gradient(name)) else {
+            return Some(false);
+        };
+        let is_right = rows(self.case.problem, name).iter().all(|row| {
+            let values = self.values((number, id), (name, None), row);
             let (want, bounds) = (&self.case.want[name], &self.case.bounds[name]);
             values.into_iter().all(|(index, value, error)| {
                 let (want, bound) = (want.values[index], bounds[index / want.width]);
@@ -211,75 +350,45 @@ impl<'a> Search<'a> {
         Some(is_right)
     }
 
-    fn by_error(&self, name: GradientName) -> Vec<(usize, usize)> {
-        let most = |at: (usize, usize)| {
-            let all = elements(self.case.problem, name, at).into_iter();
-            all.map(|(index, _)| self.largest(name, index)).fold(0.0, f64::max)
+    fn by_error(&self, name: GradientName) -> Vec<Row> {
+        let most = |row: &Row| {
+            row.elements.iter().map(|one| largest(self.case, name, one.index)).fold(0.0, f64::max)
         };
-        let mut rows: Vec<(f64, (usize, usize))> =
-            rows(self.case.problem, name).into_iter().map(|at| (most(at), at)).collect();
+        let mut rows: Vec<(f64, Row)> =
+            rows(self.case.problem, name).into_iter().map(|row| (most(&row), row)).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-        rows.into_iter().map(|(_, at)| at).collect()
-    }
-
-    /// The indices along an axis at which alone a gradient is wrong, where these are a short rule.
-    fn part(&self, name: GradientName) -> Option<Part> {
-        let shape = self.case.problem.shape;
-        [Axis::Position, Axis::State, Axis::Channel, Axis::Item].into_iter().find_map(|axis| {
-            let len = match axis {
-                Axis::Position => shape.seqlen,
-                Axis::State => shape.dstate,
-                Axis::Channel => shape.dim,
-                _ => shape.batch,
-            };
-            let (mut wrong, mut there) = (vec![false; len], vec![false; len]);
-            for at in rows(self.case.problem, name) {
-                for (index, place) in elements(self.case.problem, name, at) {
-                    let along = index_along(axis, at, place);
-                    there[along] = true;
-                    wrong[along] |= self.largest(name, index) > 1.0;
-                }
-            }
-            let of = |set: Set| (0..len).all(|i| !there[i] || set.contains(i) == wrong[i]);
-            let first = wrong.iter().position(|wrong| *wrong)? as u32;
-            let last = wrong.iter().rposition(|wrong| *wrong)? as u32;
-            let sets = [
-                Set::From(first),
-                Set::Until(last + 1),
-                Set::Only(first),
-                Set::Every { of: 2, rest: 1 },
-                Set::Every { of: 2, rest: 0 },
-            ];
-            let is_all = wrong == there;
-            sets.into_iter().find(|set| !is_all && of(*set)).map(|set| Part { axis, set })
-        })
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
     /// Places where chunks may begin, by the first and the last positions that are wrong.
-    fn positions(&self) -> Vec<Place> {
+    fn find_places(&mut self) {
         let seqlen = self.case.problem.shape.seqlen;
         let (mut first, mut last) = (seqlen, 0);
         for one in self.failing.iter().filter(|one| self.case.problem.varies(one.name)) {
-            for at in &one.rows {
-                for (index, (l, _)) in elements(self.case.problem, one.name, *at) {
-                    if self.largest(one.name, index) > 1.0 {
-                        (first, last) = (first.min(l), last.max(l));
-                    }
+            for element in one.rows.iter().flat_map(|row| &row.elements) {
+                if largest(self.case, one.name, element.index) > 1.0 {
+                    (first, last) = (first.min(element.at.0), last.max(element.at.0));
                 }
             }
         }
-        let divisors = |of: usize| (2..=of).rev().filter(move |by| of.is_multiple_of(*by)).take(DIVISORS);
+        let divisors = |of: usize| {
+            (2..=of).rev().filter(move |by| of.is_multiple_of(*by)).take(DIVISORS).map(|of| of as u32)
+        };
         let mut sets = vec![Set::Only(0)];
         if first > last {
             let lengths = (2..12).map(|power| 1 << power).filter(|of| (*of as usize) < seqlen);
+            self.chunks = lengths.clone().map(|of| (of, Ends::Any)).collect();
             sets.extend(lengths.flat_map(|of| [Set::Multiples(of), Set::BeforeMultiples(of)]));
         } else {
-            let of = |at: usize| divisors(at).map(|of| of as u32);
-            sets.extend(of(first).map(Set::Multiples));
-            sets.extend(of(first + 1).map(Set::BeforeMultiples));
+            let is_within = |(of, _): &(u32, Ends)| (*of as usize) < seqlen;
+            let ends = [(first, Ends::From), (last + 1, Ends::Before)];
+            let chunks = ends.into_iter().flat_map(|(at, ends)| divisors(at).map(move |of| (of, ends)));
+            self.chunks = chunks.filter(is_within).collect();
+            sets.extend(divisors(first).map(Set::Multiples));
+            sets.extend(divisors(first + 1).map(Set::BeforeMultiples));
             if last + 1 < seqlen {
-                sets.extend(of(last + 1).flat_map(|of| [Set::BeforeMultiples(of), Set::Multiples(of)]));
-                sets.extend(of(last).map(Set::Multiples));
+                sets.extend(divisors(last + 1).flat_map(|of| [Set::BeforeMultiples(of), Set::Multiples(of)]));
+                sets.extend(divisors(last).map(Set::Multiples));
             }
         }
         let mut known: Vec<Set> = Vec::new();
@@ -288,24 +397,21 @@ impl<'a> Search<'a> {
                 known.push(set);
             }
         }
-        known.into_iter().map(Place::positions).collect()
+        self.places = known.into_iter().map(Place::positions).collect();
     }
 
-    /// What explains a gradient: an edit of the specified pass, another way of writing, an edit of the pass as automatic differentiation
-    /// writes it, or a number; in all of it, or in the part that is wrong.
+    /// What explains a gradient: a change of the specified pass or another way of writing it, a change of the pass as automatic
+    /// differentiation has it, or a number; in all of it, or in the part that is wrong.
     fn of_tensor(&mut self, at: usize) -> Vec<Hypothesis> {
-        let part = self.failing[at].part;
-        for part in [None].into_iter().chain(part.map(Some)) {
-            let mut found = self.edited(at, Backward::default(), part);
+        let parts = self.failing[at].parts.clone();
+        for part in [None].into_iter().chain(parts.into_iter().map(Some)) {
+            let mut found = self.changed(at, Base::default(), part);
             if found.is_empty() {
-                found = self.written_otherwise(at, part);
-            }
-            if found.is_empty() {
-                found = self.edited(at, Backward::by_chain(), part);
+                found = self.changed(at, Base::of(Backward::by_chain()), part);
             }
             for writing in [Backward::default(), Backward::by_chain()] {
                 if found.is_empty() {
-                    found = self.with_numbers(at, writing, part);
+                    found = self.with_numbers(at, Base::of(writing), part);
                 }
             }
             if !found.is_empty() {
@@ -315,48 +421,80 @@ impl<'a> Search<'a> {
         Vec::new()
     }
 
+    /// Whether what explains another gradient explains this one as well, and would change none that is right.
+    fn is_explained(&mut self, at: usize, found: &[Hypothesis]) -> bool {
+        let whole = found.iter().filter(|one| !one.changes().any(|change| change.is_separate()));
+        let whole: Vec<Hypothesis> = whole.copied().collect();
+        whole.iter().any(|one| {
+            let is_it = self.fit(at, one).is_some_and(|fit| fit.explains(one) || fit.agrees(one));
+            is_it && !self.contradicts(one)
+        })
+    }
+
     fn is_over(&self, most: u64) -> bool {
         self.case.work.is_over() || self.case.work.done() > most
     }
 
-    /// Edits of a way of writing, at all sites.
-    fn plain(&mut self, at: usize, writing: Backward) -> Vec<Edit> {
-        let Some(number) = self.written(writing) else { return Vec::new() };
-        let (case, places, written) = (self.case, &self.places, &self.written[number]);
+    /// What is tried of a way of writing, the cheapest first: fault models, edits at all sites, and other ways of writing in the place of
+    /// the specified one.
+    fn tried(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
+        let end = self.end();
+        let Some(number) = self.written(base) else { return Vec::new() };
+        let (case, written) = (self.case, &self.written[number]);
+        let seqlen = case.problem.shape.seqlen as u32;
         let Some(program) = written.of(self.failing[at].name) else { return Vec::new() };
         let graph = &written.graph;
         let mut edits = proposed::plain(graph, &program, case.problem);
         edits.extend(within(graph, &program, &edits));
         edits.extend(of_folds(graph, &program, case.problem));
-        edits.extend(at_places(graph, &program, &edits, places));
-        edits.extend(carried(graph, &program, places));
+        edits.extend(at_places(graph, &program, &edits, &self.places));
         if case.problem.weights == Weights::Complex {
             edits.extend(of_slopes(&program));
         }
         edits.extend(of_gradients(graph, &program, &all_gradients(&written.program)));
         edits.retain(|edit| !is_idle(graph, edit));
-        let id = |edit: &Edit| edit.target(graph);
-        let cost = |edit: &Edit| edit.cost() + unlikely(graph, edit);
-        edits.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then_with(|| id(b).cmp(&id(a))));
-        edits
+        let tiles: Vec<(u32, u32)> = tiles(seqlen).collect();
+        let is_bidirectional = program.find(Symbol::ReversedState).is_some();
+        // Automatic differentiation has no derivatives of Ā and h by themselves.
+        let models = match base.writing.derivation.by_chain {
+            true => Vec::new(),
+            false => models(is_bidirectional, &self.chunks, &tiles),
+        };
+        let others =
+            if base == Base::default() { Backward::others(case.form, end, seqlen) } else { Vec::new() };
+        let of = |base, change| Hypothesis { base, change, part, extra: 0.0 };
+        let of_models = models.into_iter().map(|model| (None, of(base, Some(Change::Model(model)))));
+        let of_writings = others.into_iter().map(|writing| (None, of(Base::of(writing), None)));
+        let of_edits = edits.into_iter().map(|edit| {
+            let one = Hypothesis { extra: unlikely(graph, &edit), ..of(base, Some(Change::Edit(edit))) };
+            (Some(edit.target(graph)), one)
+        });
+        let mut all: Vec<(Option<Id>, Hypothesis)> = of_models.chain(of_writings).chain(of_edits).collect();
+        all.retain(|(_, one)| is_asked(case, written, &program, one));
+        all.sort_by(|a, b| a.1.cost().total_cmp(&b.1.cost()).then(b.0.cmp(&a.0)));
+        all.into_iter().map(|(_, one)| one).collect()
     }
 
-    /// One edit of a way of writing, the cheapest first.
-    fn edited(&mut self, at: usize, writing: Backward, part: Option<Part>) -> Vec<Hypothesis> {
+    /// One change of a way of writing, the cheapest first.
+    fn changed(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
         let most = self.case.work.done() + MOST;
         let mut found: Vec<Hypothesis> = Vec::new();
         self.partial.clear();
-        for edit in self.plain(at, writing) {
-            let one = Hypothesis { writing, edits: [Some(edit), None], part };
+        for one in self.tried(at, base, part) {
             let limit = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
             if one.cost() > limit || found.len() >= CANDIDATES || self.is_over(most) {
                 break;
             }
-            let Some(fit) = self.fit(at, &one, true) else { continue };
-            if fit.explains(&one) {
+            let fit = self.fit(at, &one);
+            let is_it = fit.is_some_and(|fit| fit.explains(&one));
+            if is_it {
                 found.push(one);
-            } else if fit.residual() < WORTH {
-                self.partial.push((fit.residual(), edit));
+            } else if one.change.is_none() {
+                self.written.retain(|known| known.base != one.base);
+            }
+            let residual = fit.map_or(1.0, Fit::residual);
+            if let (true, Some(base)) = (!is_it && residual < WORTH, one.as_base()) {
+                self.partial.push((residual, base));
             }
         }
         found
@@ -366,53 +504,34 @@ impl<'a> Search<'a> {
     fn end(&self) -> Option<u32> {
         let mut end = 0;
         for one in self.failing.iter().filter(|one| matches!(one.name, U | Delta)) {
-            for at in &one.rows {
-                let all = elements(self.case.problem, one.name, *at).into_iter();
-                let there = all.filter(|(index, _)| self.case.got[one.name].values[*index] != 0.0);
-                end = end.max(there.map(|(_, (l, _))| l + 1).max().unwrap_or(0));
-            }
+            let all = one.rows.iter().flat_map(|row| &row.elements);
+            let there = all.filter(|element| self.case.got[one.name].values[element.index] != 0.0);
+            end = end.max(there.map(|element| element.at.0 + 1).max().unwrap_or(0));
         }
         (1..self.case.problem.shape.seqlen).contains(&end).then_some(end as u32)
     }
 
-    /// Other ways of differentiating, and other forms.
-    fn written_otherwise(&mut self, at: usize, part: Option<Part>) -> Vec<Hypothesis> {
-        let mut found: Vec<Hypothesis> = Vec::new();
-        for writing in Backward::others(self.case.form, self.end()) {
-            let one = Hypothesis { writing, edits: [None; 2], part };
-            let limit = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
-            if self.case.work.is_over() || one.cost() > limit {
-                break;
-            }
-            if self.fit(at, &one, true).is_some_and(|fit| fit.explains(&one)) {
-                found.push(one);
-            } else {
-                self.written.retain(|one| one.writing != writing);
-            }
-        }
-        found
-    }
-
-    fn with_numbers(&mut self, at: usize, writing: Backward, part: Option<Part>) -> Vec<Hypothesis> {
+    fn with_numbers(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
         let most = self.case.work.done() + MOST;
-        let Some(number) = self.written(writing) else { return Vec::new() };
+        let Some(number) = self.written(base) else { return Vec::new() };
         let Some(program) = self.written[number].of(self.failing[at].name) else { return Vec::new() };
         let graph = &self.written[number].graph;
         let mut edits = proposed::with_number(graph, &program, self.case.problem);
         edits.retain(|edit| matches!(edit.patch, Patch::Scaled(_) | Patch::Turned(_)));
+        edits.extend(with_members(graph, &program, self.case.problem));
         edits.extend(with_terms(graph, &program));
+        let of_models = parts().filter(|_| !base.writing.derivation.by_chain).map(Change::Model);
+        let changes = of_models.chain(edits.into_iter().map(Change::Edit));
+        let mut all: Vec<Hypothesis> =
+            changes.map(|change| Hypothesis { base, change: Some(change), part, extra: 0.0 }).collect();
+        all.retain(|one| is_asked(self.case, &self.written[number], &program, one));
         let mut found: Vec<Hypothesis> = Vec::new();
-        for edit in edits {
+        for one in all {
             if self.is_over(most) {
                 break;
             }
-            let one = Hypothesis { writing, edits: [Some(edit), None], part };
-            let candidates = self.numbers(at, one);
-            found.extend(
-                candidates
-                    .into_iter()
-                    .find(|one| self.fit(at, one, true).is_some_and(|fit| fit.explains(one))),
-            );
+            let mut candidates = self.numbers(at, one).into_iter();
+            found.extend(candidates.find(|one| self.fit(at, one).is_some_and(|fit| fit.explains(one))));
         }
         found.sort_by(|a, b| a.cost().total_cmp(&b.cost()));
         let limit = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
@@ -421,74 +540,71 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Two edits, the first of which explains another gradient or leaves less of the error.
+    /// Two changes, the first of which explains another gradient or leaves less of the error.
     fn pairs(&mut self, at: usize, found: &[Hypothesis]) -> Vec<Hypothesis> {
-        let (is_plain, specified) = (|one: &&Hypothesis| one.edits[1].is_none(), Backward::default());
-        let mut writings: Vec<Backward> = found.iter().filter(is_plain).map(|one| one.writing).collect();
-        writings.push(specified);
-        writings.dedup();
-        writings.sort_by(|a, b| a.cost().total_cmp(&b.cost()));
-        writings
-            .into_iter()
-            .map(|writing| self.two(at, writing, found))
-            .find(|pairs| !pairs.is_empty())
-            .unwrap_or_default()
-    }
-
-    /// The same of one way of writing.
-    fn two(&mut self, at: usize, writing: Backward, found: &[Hypothesis]) -> Vec<Hypothesis> {
-        let seconds = self.plain(at, writing);
-        if writing == Backward::default() {
-            let _ = self.edited(at, writing, None);
-        } else {
-            self.partial.clear();
-        }
+        let known = found.iter().filter_map(Hypothesis::as_base).map(|base| (0.0, base));
+        let mut bases: Vec<(f64, Base)> = known.collect();
+        let _ = self.changed(at, Base::default(), None);
         let mut partial = std::mem::take(&mut self.partial);
         partial.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let known = found.iter().filter(|one| one.writing == writing && one.edits[1].is_none());
-        let known = known.filter_map(|one| one.edits[0]);
-        let mut firsts: Vec<Edit> = Vec::new();
-        let mut left = Vec::new();
-        for (residual, edit) in known.map(|edit| (0.0, edit)).chain(partial) {
-            // Of those that leave as much the first stands for all.
-            if firsts.len() < FIRSTS
-                && !left.iter().any(|known: &f64| residual > 0.0 && (known - residual).abs() < 1e-9)
-            {
-                firsts.push(edit);
-                left.push(residual);
-            }
-        }
+        bases.extend(partial);
+        let mut left: Vec<f64> = Vec::new();
+        // Of those that leave as much the first stands for all.
+        bases.retain(|(residual, _)| {
+            let is_new = *residual == 0.0 || !left.iter().any(|known| (known - residual).abs() < 1e-9);
+            left.push(*residual);
+            is_new
+        });
+        bases.truncate(FIRSTS);
         let most = self.case.work.done() + MOST;
-        for first in firsts {
-            let alone = Hypothesis { writing, edits: [Some(first), None], part: None };
-            let alone = self.fit(at, &alone, true).map_or(1.0, Fit::residual);
-            for second in seconds.iter().take_while(|second| second.cost() <= SECOND) {
-                if self.is_over(most) {
-                    return Vec::new();
-                }
-                let one = Hypothesis { writing, edits: [Some(first), Some(*second)], part: None };
-                let Some(fit) = self.fit(at, &one, true).filter(|fit| fit.explains(&one)) else { continue };
-                let other = Hypothesis { writing, edits: [Some(*second), None], part: None };
-                let other = self.fit(at, &other, true).map_or(1.0, Fit::residual);
-                if fit.residual() <= NEEDED * alone.min(other) {
-                    return vec![one];
-                }
+        for (_, base) in bases {
+            if let Some(one) = self.beside(at, base, most) {
+                return vec![one];
             }
         }
         Vec::new()
     }
 
+    /// A change beside what is known to be wrong, that explains more than either alone.
+    fn beside(&mut self, at: usize, base: Base, most: u64) -> Option<Hypothesis> {
+        let first = Hypothesis { base, change: None, part: None, extra: 0.0 };
+        let alone = self.fit(at, &first).map_or(1.0, Fit::residual);
+        let specified = self.written(Base::default())?;
+        let nodes = self.written[specified].nodes;
+        let seconds = self.tried(at, base, None).into_iter();
+        for one in seconds.take_while(|one| one.cost() <= base.cost() + SECOND) {
+            if self.is_over(most) {
+                break;
+            }
+            let Some(fit) = self.fit(at, &one).filter(|fit| fit.explains(&one)) else { continue };
+            let is_there = match one.change {
+                Some(Change::Edit(edit)) => edit.is_of(nodes),
+                _ => true,
+            };
+            let second = Hypothesis { base: Base::default(), ..one };
+            let other = if is_there { self.fit(at, &second).map_or(1.0, Fit::residual) } else { 1.0 };
+            if fit.residual() <= NEEDED * alone.min(other) {
+                return Some(one);
+            }
+        }
+        self.written.retain(|one| one.base == Base::default() || one.base != base);
+        None
+    }
+
     /// Whether a hypothesis would change a gradient that is right.
     fn contradicts(&mut self, one: &Hypothesis) -> bool {
+        if one.part.is_some() || one.changes().any(|change| change.is_separate()) {
+            return false;
+        }
         for at in 0..self.passing.len() {
             let name = self.passing[at].name;
             // A pass that keeps its outputs has grad.z right, whatever it reads wrongly on its way back.
-            if name == Z || one.part.is_some() {
+            if name == Z {
                 continue;
             }
             let Some((number, id)) = self.node(name, one) else { continue };
             let rows = self.passing[at].rows.clone();
-            let is_beyond = rows.into_iter().any(|row| {
+            let is_beyond = rows.iter().any(|row| {
                 let values = self.values((number, id), (name, None), row);
                 let (want, bounds) = (&self.case.want[name], &self.case.bounds[name]);
                 values.into_iter().any(|(index, value, _)| {
@@ -509,7 +625,7 @@ impl<'a> Search<'a> {
         let mut ranked = Vec::new();
         for one in found {
             let fits: Vec<Option<Fit>> = (0..self.failing.len())
-                .map(|at| self.fit(at, one, true).filter(|fit| fit.explains(one) || fit.agrees(one)))
+                .map(|at| self.fit(at, one).filter(|fit| fit.explains(one) || fit.agrees(one)))
                 .collect();
             let count = fits.iter().flatten().count();
             ranked.push((self.contradicts(one), std::cmp::Reverse(count), *one, fits));
@@ -517,13 +633,13 @@ impl<'a> Search<'a> {
         ranked.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.cost().total_cmp(&b.2.cost())));
         let mut said = Named::default();
         for at in 0..self.failing.len() {
-            let (name, row) = (self.failing[at].name, self.failing[at].rows[0]);
+            let (name, rows) = (self.failing[at].name, self.failing[at].rows.clone());
             let (mut sentences, mut known): (Vec<Diagnosis>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
             for (is_contradicted, _, one, fits) in &ranked {
                 let Some((number, id)) = self.node(name, one).filter(|_| fits[at].is_some()) else {
                     continue;
                 };
-                let values = self.values((number, id), (name, one.part), row);
+                let values = self.values((number, id), (name, one.part), &rows[0]);
                 self.written[number].forget();
                 let values: Vec<f64> = values.into_iter().map(|(_, value, _)| value).collect();
                 let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(b.abs()) || a == b;
@@ -532,7 +648,7 @@ impl<'a> Search<'a> {
                 }
                 known.push(values);
                 let Some(fit) = fits[at] else { continue };
-                sentences.push(self.sentence(name, one, *is_contradicted, fit.residual()));
+                sentences.extend(self.sentence(name, one, *is_contradicted, fit.residual()));
             }
             sentences.truncate(SAID);
             said.insert(name, sentences);
@@ -546,33 +662,65 @@ impl<'a> Search<'a> {
         one: &Hypothesis,
         is_contradicted: bool,
         residual: f64,
-    ) -> Diagnosis {
-        let number = self.written(one.writing).unwrap_or(0);
-        let mut found = match (&mut self.written[number], one.edits[0]) {
-            (written, Some(_)) if written.of(name).is_some() => {
-                let edits: Vec<Edit> = one.edits().collect();
-                let program = written.of(name).unwrap_or_else(|| written.program.clone());
-                let as_written = (Writing::Specified, &program);
-                let mut found = said::diagnosis(&mut written.graph, &program, as_written, &edits, residual);
-                written.forget();
-                let known: Option<Vec<String>> =
-                    edits.iter().map(|edit| aliases::named(&written.graph, &program, edit, name)).collect();
-                if let Some(names) = known {
-                    found.name = names.join(" + ");
-                }
-                found
-            }
-            _ => {
-                let (name, what) = one.writing.said();
-                Diagnosis { name, what, residual }
-            }
+    ) -> Option<Diagnosis> {
+        let problem = self.case.problem;
+        let seqlen = problem.shape.seqlen as u32;
+        let specified = self.written(Base::default())?;
+        let before = self.written[specified].of(name)?;
+        let lines = super::said::lines(&self.written[specified].graph, &before);
+        let (mut names, mut whats) = (Vec::new(), Vec::new());
+        let mut add = |(name, what): (String, String)| {
+            names.push(name);
+            whats.push(what);
         };
-        if let Some(Part { axis, set }) = one.part {
-            found.what = format!("{} alone: {}", Place { axis, set }.described(), found.what);
+        // What holds in the first change's base is said of that.
+        let bases = [Base::of(one.base.writing), one.base];
+        for (base, change) in bases.into_iter().zip([one.base.first, one.change]).rev() {
+            let number = self.written(base)?;
+            let written = &mut self.written[number];
+            match change {
+                None => {}
+                Some(Change::Model(model)) => add((model.name(), model.what())),
+                Some(Change::Edit(edit)) => {
+                    let program = written.of(name)?;
+                    let what = said::sentence(&mut written.graph, &program, &edit);
+                    add((names::named(&written.graph, &program, &edit, problem), what));
+                }
+            }
+            written.forget();
         }
+        if one.base.writing.is_a_mistake() {
+            add(one.base.writing.said(seqlen));
+        }
+        let (number, id) = self.node(name, one)?;
+        let written = &mut self.written[number];
+        let mut program = written.program.clone();
+        program = match one.change {
+            None => program,
+            Some(Change::Edit(edit)) => edit.apply(&mut written.graph, &program),
+            Some(Change::Model(model)) => model.program(&mut written.graph, &program, problem)?,
+        };
+        program
+            .named
+            .iter_mut()
+            .filter(|(symbol, _)| *symbol == Symbol::Gradient(name))
+            .for_each(|one| one.1 = id);
+        let after = of_gradient(&written.graph, &program, name)?;
+        let mut what = whats.join("; ");
+        // Other forms differ in every line.
+        if one.changes().next().is_some() {
+            what += &said::differing((&lines, "specified"), &said::lines(&written.graph, &after));
+        }
+        if let Some(part) = one.part {
+            let text = |of: Id| said::text(&written.graph, &before, of);
+            what = format!("{} alone: {what}", part.described(text));
+        }
+        written.forget();
         if is_contradicted {
-            found.what = format!("in {name} alone: {}", found.what);
+            what = format!("in {name} alone: {what}");
         }
-        found
+        let name = names.join(" + ");
+        let name = names::in_part(one.part.is_some(), &name).to_owned();
+        Some(Diagnosis { name, what, residual })
     }
 }

@@ -1,42 +1,52 @@
 //! Elements of gradients, by the channels that they collect from.
 
+use std::collections::HashSet;
+
 use crate::judge::explain::evaluate::Evaluator;
 use crate::problem::{Operand, Problem};
 use crate::program::{Axis, Graph, Id};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 
-/// Channels that each stand for all that share a row of a gradient.
-pub fn rows(problem: &Problem, name: GradientName) -> Vec<(usize, usize)> {
-    let mut known = Vec::new();
-    let mut rows = Vec::new();
-    for at in problem.channels() {
-        let index = problem.gradient_index(name, at);
-        if !known.contains(&index) {
-            known.push(index);
-            rows.push(at);
-        }
-    }
-    rows
+/// An element of a row: its index in the gradient, its position and its state.
+#[derive(Clone, Copy, Debug)]
+pub struct Element {
+    pub index: usize,
+    pub at: (usize, usize),
 }
 
-/// Indices of the elements of a row, at each position and state that it has.
-pub fn elements(problem: &Problem, name: GradientName, at: (usize, usize)) -> Vec<(usize, (usize, usize))> {
+/// Elements of a gradient that are computed together, and a channel that stands for all that they collect from.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub at: (usize, usize),
+    pub elements: Vec<Element>,
+}
+
+/// Channels that each stand for all that share a row of a gradient.
+pub fn rows(problem: &Problem, name: GradientName) -> Vec<Row> {
+    let mut known = HashSet::new();
+    let channels = problem.channels().filter(|at| known.insert(problem.gradient_index(name, *at)));
+    channels.map(|at| Row { at, elements: elements(problem, name, at) }).collect()
+}
+
+/// Elements of a row, at each position and state that it has.
+fn elements(problem: &Problem, name: GradientName, at: (usize, usize)) -> Vec<Element> {
     let (shape, width) = (problem.shape, problem.weights.width());
     let first = problem.gradient_index(name, at);
-    let states = || (0..shape.dstate).map(|n| (first + n * width, (0, n))).collect();
+    let element = |index: usize, at: (usize, usize)| Element { index, at };
+    let states = || (0..shape.dstate).map(|n| element(first + n * width, (0, n))).collect();
     let operand = |operand| match operand {
         Operand::Constant => states(),
         Operand::Variable => (0..shape.dstate * shape.seqlen)
-            .map(|i| (first + i * width, (i % shape.seqlen, i / shape.seqlen)))
+            .map(|i| element(first + i * width, (i % shape.seqlen, i / shape.seqlen)))
             .collect(),
     };
     match name {
-        U | Delta | Z => (0..shape.seqlen).map(|l| (first + l, (l, 0))).collect(),
-        A if problem.shared_by(A).is_some() => vec![(first, (0, 0))],
+        U | Delta | Z => (0..shape.seqlen).map(|l| element(first + l, (l, 0))).collect(),
+        A if problem.shared_by(A).is_some() => vec![element(first, (0, 0))],
         A | InitialState => states(),
         B => operand(problem.b_operand),
         C => operand(problem.c_operand),
-        D | DeltaBias => vec![(first, (0, 0))],
+        D | DeltaBias => vec![element(first, (0, 0))],
     }
 }
 
@@ -50,15 +60,15 @@ pub fn row(
     evaluator: &mut Evaluator,
     (graph, id): (&Graph, Id),
     (problem, name): (&Problem, GradientName),
-    at: (usize, usize),
+    row: &Row,
     each: &mut dyn FnMut(usize, f64, f64),
 ) {
-    let column = evaluator.column(graph, id, at);
+    let column = evaluator.column(graph, id, row.at);
     let width = width(problem, name);
-    for (index, (l, n)) in elements(problem, name, at) {
-        let (value, error) = column.at(l, n);
+    for element in &row.elements {
+        let (value, error) = column.at(element.at.0, element.at.1);
         for (part, value) in [value.re, value.im].into_iter().take(width).enumerate() {
-            each(index + part, value, error);
+            each(element.index + part, value, error);
         }
     }
 }
