@@ -121,7 +121,7 @@ struct BackwardScan {
   static constexpr int kTile = kLanes * kItems;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
   // Positions that are read again together on the way back: as many as registers allow.
-  static constexpr int kAgain = !kComplex && kMethod == Method::kRk4 ? 1 : 2;
+  static constexpr int kAgain = !kComplex && (kMethod == Method::kRk4 || kMethod == Method::kBilinear) ? 1 : 2;
   // States of a lane whose steps stand side by side in the code. Those that take double fill the cache of instructions one by one.
   static constexpr int kTogether = kComplex && (kSumsPhi<kMethod> || kMethod == Method::kRk4) ? 1 : kOwn;
   static constexpr bool kPowers = kSumsPhi<kMethod> && kHasCommonPath<W>;
