@@ -91,8 +91,6 @@ HOLDFAST_DEVICE Complex<T> rounded(Complex<Pair<T>> a) {
 }
 
 HOLDFAST_DEVICE Pair<float> widened(float a) { return {a, 0.0f}; }
-HOLDFAST_DEVICE Complex<Pair<float>> widened(Complex<float> a) { return {{a.re, 0.0f}, {a.im, 0.0f}}; }
-HOLDFAST_DEVICE Complex<Pair<double>> widened(Complex<double> a) { return {{a.re, 0.0}, {a.im, 0.0}}; }
 
 HOLDFAST_DEVICE double to_double(float a) { return a; }
 HOLDFAST_DEVICE double to_double(double a) { return a; }

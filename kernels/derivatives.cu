@@ -36,7 +36,7 @@ __global__ void differentiate_elements(const DerivativeParams params) {
   const T delta[1] = {static_cast<T>(params.delta[i])};
   const W a = Weight::load(params.a + i * kWidth);
   Derivatives<static_cast<Method>(kMethod), W> all[1];
-  differentiate<static_cast<Method>(kMethod)>(delta, a, powers(a), all);
+  differentiate<static_cast<Method>(kMethod)>(delta, steps_of(delta), a, powers(a), all);
   store_parts(all[0].a_bar, static_cast<T*>(params.a_bar) + i * kWidth);
   store_parts(all[0].slope, static_cast<T*>(params.slope) + i * kWidth);
   store_h<kWidth>(all[0].h, static_cast<T*>(params.h) + i * kWidth);

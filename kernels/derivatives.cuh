@@ -15,15 +15,15 @@
 // z²ψ₁ = (z − 1)e^z + 1, z³ψ₂ = (z − 2)e^z + (z + 2), z⁴ψ₃ = (z − 3)e^z + 1 + ½(z + 2)². On the real line every φ_k and
 // ψ_k is positive, so that with Δ >= 0 no sum here cancels. Common real elements: polynomials of the last φ and ψ for
 // −2 <= z <= 1 and φ_k = 1/k! + z φ_{k+1}, ψ_k = φ_{k+1} + z ψ_{k+1} from there; the closed forms to the left of it, over
-// powers of A that are known before the sequence begins, where one of a packet's elements is there. rk4's cubic, which has a real root, by its factors; its quadratic,
-// which has none, as a sum of squares.
-// Everything else goes through double, where z is exact: real elements out of the ordinary (|z| > 86, z > 1 and Δ < 0 with
-// φ-functions, a root, the ends of f32's range) and all complex ones with φ-functions. Complex rk4 takes its polynomials in
-// double and e^z in floats.
+// powers of A that are known before the sequence begins, where one of a packet's elements is there. rk4's cubic, which has a real
+// root, by its factors; its quadratic, which has none, as a sum of squares. Common complex elements with φ-functions take double as the
+// forward scan does (wide.cuh), complex rk4 its polynomials in double and e^z in floats.
+// Everything else goes through the rare path in double, where z is exact: what is out of the ordinary (|z| > 86, z > 1 and Δ < 0 with
+// φ-functions, a root, the ends of f32's range).
 // Accuracy, relative (normwise for complex weights) in units of 2^-24, each rounding counted once: see kernels/README.md.
 // Where a complex derivative, a real one with Δ < 0 or one of rk4's cancels, double leaves 2^-44 of the terms besides.
 // Expected cost of a common element, flops: zoh 16 real / 55 complex, bilinear 16 / 45, rk4 40, foh 40, poly 42, highorder 45,
-// and 15 to 25 for the closed forms; complex rk4 100, in double; complex φ-functions some 300, in double.
+// and 15 to 25 for the closed forms; complex rk4 100, in double; complex φ-functions 80 to 100, in double.
 #pragma once
 
 #include "discretize.cuh"
@@ -50,9 +50,13 @@ struct Derivatives {
   H h, h_by_delta, h_by_a;
 };
 
-// What the closed forms need of A alone: of real ones 1/A, 1/A², …
+// What the closed forms need of A alone: of real ones 1/A, 1/A², …, of complex ones 1/A.
 template <class W>
 struct Powers {};
+template <>
+struct alignas(16) Powers<Complex<float>> {
+  Complex<double> first;
+};
 template <>
 struct alignas(16) Powers<float> {
   float first, second, third, fourth;
@@ -66,61 +70,47 @@ HOLDFAST_DEVICE Powers<float> powers(float a) {
           static_cast<float>(square * square)};
 }
 HOLDFAST_DEVICE Powers<double> powers(double) { return {}; }
-template <class T>
-HOLDFAST_DEVICE Powers<Complex<T>> powers(Complex<T>) {
-  return {};
+HOLDFAST_DEVICE Powers<Complex<float>> powers(Complex<float> a) { return {wide_inverse(a)}; }
+HOLDFAST_DEVICE Powers<Complex<double>> powers(Complex<double>) { return {}; }
+
+// From double back to a weight, or to the real number that h is where it is Δ.
+template <class V>
+HOLDFAST_DEVICE V narrowed(Complex<double> x) {
+  return FromDouble<V>::of(x);
+}
+template <class V>
+HOLDFAST_DEVICE V narrowed(double x) {
+  return static_cast<V>(x);
+}
+template <class W, Method kMethod>
+HOLDFAST_DEVICE Derivatives<kMethod, W> narrowed_from(const Derivatives<kMethod, Complex<double>>& wide) {
+  using H = typename Derivatives<kMethod, W>::H;
+  return {narrowed<W>(wide.a_bar), narrowed<W>(wide.slope), narrowed<H>(wide.h), narrowed<H>(wide.h_by_delta), narrowed<H>(wide.h_by_a)};
 }
 
 // φ₂, ψ₂, φ₃ and ψ₃ for −2 <= z <= 1: minimax with the first terms as they are, good to 1.5, 2.7, 1.6 and 2 · 2^-24 with
 // their roundings.
 HOLDFAST_DEVICE float wide_series_phi2(float z) {
-  float p = 0x1.95f748p-23f;
-  p = fused(p, z, 0x1.696ccp-19f);
-  p = fused(p, z, 0x1.a27956p-16f);
-  p = fused(p, z, 0x1.a07bf6p-13f);
-  p = fused(p, z, 0x1.6c127ep-10f);
-  p = fused(p, z, 0x1.111016p-7f);
-  p = fused(p, z, 0x1.55555ap-5f);
-  p = fused(p, z, 0x1.555558p-3f);
-  return fused(p, z, 0.5f);
+  return horner(z, 0x1.95f748p-23f, 0x1.696ccp-19f, 0x1.a27956p-16f, 0x1.a07bf6p-13f, 0x1.6c127ep-10f, 0x1.111016p-7f, 0x1.55555ap-5f,
+                0x1.555558p-3f, 0.5f);
 }
 HOLDFAST_DEVICE float series_psi2(float z) {
-  float p = 0x1.3ab45p-23f;
-  p = fused(p, z, 0x1.1b5124p-19f);
-  p = fused(p, z, 0x1.447a08p-16f);
-  p = fused(p, z, 0x1.3870bcp-13f);
-  p = fused(p, z, 0x1.0414fp-10f);
-  p = fused(p, z, 0x1.6c15aep-8f);
-  p = fused(p, z, 0x1.999964p-6f);
-  p = fused(p, z, 0x1.555556p-4f);
-  return fused(p, z, 0x1.555556p-3f);
+  return horner(z, 0x1.3ab45p-23f, 0x1.1b5124p-19f, 0x1.447a08p-16f, 0x1.3870bcp-13f, 0x1.0414fp-10f, 0x1.6c15aep-8f, 0x1.999964p-6f,
+                0x1.555556p-4f, 0x1.555556p-3f);
 }
 HOLDFAST_DEVICE float wide_series_phi3(float z) {
-  float p = 0x1.958c18p-23f;
-  p = fused(p, z, 0x1.68c902p-19f);
-  p = fused(p, z, 0x1.a21ccp-16f);
-  p = fused(p, z, 0x1.a06fc4p-13f);
-  p = fused(p, z, 0x1.6c144ep-10f);
-  p = fused(p, z, 0x1.111072p-7f);
-  p = fused(p, z, 0x1.555558p-5f);
-  return fused(p, z, 0x1.555556p-3f);
+  return horner(z, 0x1.958c18p-23f, 0x1.68c902p-19f, 0x1.a21ccp-16f, 0x1.a06fc4p-13f, 0x1.6c144ep-10f, 0x1.111072p-7f, 0x1.555558p-5f,
+                0x1.555556p-3f);
 }
 HOLDFAST_DEVICE float series_psi3(float z) {
-  float p = 0x1.20f99cp-27f;
-  p = fused(p, z, 0x1.7795bcp-23f);
-  p = fused(p, z, 0x1.016a76p-19f);
-  p = fused(p, z, 0x1.160f3ap-16f);
-  p = fused(p, z, 0x1.0424bp-13f);
-  p = fused(p, z, 0x1.a0181cp-11f);
-  p = fused(p, z, 0x1.1110c2p-8f);
-  p = fused(p, z, 0x1.111112p-6f);
-  return fused(p, z, 0x1.555556p-5f);
+  return horner(z, 0x1.20f99cp-27f, 0x1.7795bcp-23f, 0x1.016a76p-19f, 0x1.160f3ap-16f, 0x1.0424bp-13f, 0x1.a0181cp-11f, 0x1.1110c2p-8f,
+                0x1.111112p-6f, 0x1.555556p-5f);
 }
 
 // Of a real sum of φ-functions with Δ >= 0, by series: for −2 <= z <= 1. Further left of_the_far_left takes its place.
 constexpr float kFarLeft = -2.0f;
 template <Method kMethod>
-HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, float z, Derivatives<kMethod, float>& out) {
+HOLDFAST_DEVICE void differentiate_phi_commonly(float delta, float z, Derivatives<kMethod, float>& out) {
   const float half = 0.5f * delta;
   if constexpr (kMethod == Method::kFoh) {
     const float phi2 = wide_series_phi2(z), psi2 = series_psi2(z);
@@ -142,9 +132,6 @@ HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, float z, Derivative
     out.h_by_delta = fused(delta, fused(half, phi2, phi1), out.a_bar);
     out.h_by_a = delta * delta * fused(delta, fused(half, psi3, psi2), psi1);
   }
-  // Bitwise: no branch.
-  const float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
-  return (z <= 1.0f) & (delta >= 0.0f) & (delta <= most);
 }
 
 // The closed forms, where z is left of −2. Returns false where they would not do.
@@ -230,16 +217,123 @@ HOLDFAST_DEVICE bool differentiate_bilinear_commonly(float delta, Complex<float>
   return (square > 1e-12f) & (square < 1e12f) & (step < 1e28f) & ((step > 1e-28f) | (step == 0.0f));
 }
 
-// c₀ + c₁z + c₂z² + c₃z³
-HOLDFAST_DEVICE Complex<double> cubic(Complex<double> z, double c0, double c1, double c2, double c3) {
-  return shifted(shifted(shifted(scaled(z, c3), c2) * z, c1) * z, c0);
+// φ₁, φ₂, φ₃ and their derivatives, beside e^z.
+struct PreciseSlopes {
+  Complex<double> exponential, phi[3], psi[3];
+};
+
+// From φ₄.
+HOLDFAST_DEVICE PreciseSlopes lower_slopes(Complex<double> z, Complex<double> phi4) {
+  const PrecisePhi phi = lower_phi(z, phi4);
+  return {multiply_add(z, phi.phi1, Complex<double>{1.0, 0.0}),
+          {phi.phi1, phi.phi2, phi.phi3},
+          {phi.phi1 - phi.phi2, phi.phi2 - scaled(phi.phi3, 2.0), phi.phi3 - scaled(phi4, 3.0)}};
 }
 
-// Where nothing is out of the ordinary, without a branch; of_the_far_left is yet to come. Returns false elsewhere; `out` is then
-// worthless.
+// In double, as the table has it.
+template <Method kMethod>
+HOLDFAST_DEVICE void sum_slopes(Derivatives<kMethod, Complex<double>>& out, double delta, const PreciseSlopes& s) {
+  const double half = 0.5 * delta;
+  out.a_bar = out.slope = s.exponential;
+  if constexpr (kMethod == Method::kFoh) {
+    out.h = scaled(s.phi[1], delta * delta);
+    out.h_by_delta = scaled(s.phi[0], delta);
+    out.h_by_a = scaled(s.psi[1], delta * delta * delta);
+  } else if constexpr (kMethod == Method::kPoly) {
+    out.h = scaled(s.phi[0] + scaled(s.phi[1], half), delta);
+    out.h_by_delta = s.exponential + scaled(s.phi[0], half);
+    out.h_by_a = scaled(s.psi[0] + scaled(s.psi[1], half), delta * delta);
+  } else {
+    static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
+    out.h = scaled(s.phi[0] + scaled(s.phi[1] + scaled(s.phi[2], half), delta), delta);
+    out.h_by_delta = s.exponential + scaled(s.phi[0] + scaled(s.phi[1], half), delta);
+    out.h_by_a = scaled(s.psi[0] + scaled(s.psi[1] + scaled(s.psi[2], half), delta), delta * delta);
+  }
+}
+
+// The closed form's derivatives (wide.cuh), from 1/A: A k₁ and what A k₁ − k₂ is; those of k₁, k₂ and k₃ by A.
+struct ClosedSlopes {
+  Complex<double> by_delta;
+  double constant;
+  Complex<double> first, second, third;
+};
+template <Method kMethod>
+HOLDFAST_DEVICE ClosedSlopes closed_slopes(Complex<double> inverse) {
+  const Complex<double> square = inverse * inverse, cube = inverse * square;
+  if constexpr (kMethod == Method::kFoh) {
+    return {inverse, 0.0, scaled(cube, -2.0), scaled(square, -1.0), {0.0, 0.0}};
+  } else if constexpr (kMethod == Method::kPoly) {
+    return {shifted(scaled(inverse, 0.5), 1.0), 1.0, scaled(square + cube, -1.0), scaled(square, -0.5), {0.0, 0.0}};
+  } else {
+    static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
+    return {shifted(inverse + scaled(square, 0.5), 1.0), 1.0, scaled(square + scaled(cube, 2.0) + scaled(square * square, 1.5), -1.0),
+            scaled(square + cube, -1.0), scaled(square, -0.25)};
+  }
+}
+
+// Complex sums of φ-functions.
+template <Method kMethod>
+HOLDFAST_DEVICE bool differentiate_widely(float delta, Complex<float> a, const Powers<Complex<float>>& of_a,
+                                          Derivatives<kMethod, Complex<float>>& out) {
+  const double step = delta;
+  const WideExponential e = wide_exponential(scaled(to_complex_double(a), step));
+  const ClosedForm k = closed_form<kMethod>(of_a.first);
+  const ClosedSlopes slopes = closed_slopes<kMethod>(of_a.first);
+  const Complex<double> by_a = scaled(k.first, step) + slopes.first;
+  Complex<double> rest = {slopes.constant, 0.0}, rest_by_a = k.first - slopes.second;
+  if (kMethod == Method::kHighOrder) {
+    rest = rest - scaled(k.third, 2.0 * step);
+    rest_by_a = rest_by_a - scaled(slopes.third, step);
+  }
+  out = narrowed_from<Complex<float>>(Derivatives<kMethod, Complex<double>>{
+      e.value, e.value, wide_sum<kMethod>(step, e, k), multiply_add(e.minus_one, slopes.by_delta, rest),
+      multiply_add(e.minus_one, by_a, scaled(rest_by_a, step))});
+  const float size = static_cast<float>(norm1(k.first)), by_delta = static_cast<float>(norm1(slopes.by_delta));
+  return keeps_digits(e, norm1(out.h), size, out.a_bar) & keeps_digits(e, norm1(out.h_by_delta), by_delta, out.a_bar) &
+         keeps_digits(e, norm1(out.h_by_a), fused(delta, size, static_cast<float>(norm1(slopes.first))), out.a_bar);
+}
+
+// Near 0, where these lose more than 2^-28: of ∂h/∂A foh's and poly's lose |z|², highorder's |z|³.
+template <Method kMethod>
+constexpr float kNearSlopes = kMethod == Method::kHighOrder ? 0x1p-10f : 0x1p-20f;
+template <Method kMethod>
+HOLDFAST_DEVICE void differentiate_near(float delta, Complex<float> a, Derivatives<kMethod, Complex<float>>& out) {
+  const double step = delta;
+  const Complex<double> z = scaled(to_complex_double(a), step);
+  Derivatives<kMethod, Complex<double>> wide;
+  sum_slopes<kMethod>(wide, step, lower_slopes(z, near_phi4(z)));
+  if (is_near(delta, a, kNearSlopes<kMethod>)) out = narrowed_from<Complex<float>>(wide);
+}
+
+// The least and the largest of neighbours' steps; a NaN where one is.
+template <int kCount, class T>
+HOLDFAST_DEVICE StepRange<T> steps_of(const T (&delta)[kCount]) {
+  StepRange<T> range = {delta[0], delta[0]};
+  HOLDFAST_UNROLL
+  for (int i = 1; i < kCount; ++i) range = {least_of(range.least, delta[i]), largest_of(range.largest, delta[i])};
+  return range;
+}
+
+// Whether what is asked of each Δ with this A holds of all in a range: where it holds at both ends, it does between them. Bitwise: no branch.
 template <Method kMethod, class W>
-HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMethod, W>& out) {
-  if constexpr (kMethod == Method::kBilinear) {
+HOLDFAST_DEVICE bool steps_are_common(StepRange<float> steps, W a) {
+  [[maybe_unused]] constexpr float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
+  const auto holds = [&](float delta) -> bool {
+    if constexpr (kMethod == Method::kBilinear) return true;
+    else if constexpr (!kSumsPhi<kMethod>) return has_common_exponent(delta, a);
+    else if constexpr (!kIsReal<W>) return (delta >= 0.0f) & is_in_reach(delta, a);
+    else return (delta >= 0.0f) & (delta <= most) & has_common_exponent(delta, a) & (mul_rn(delta, a) <= 1.0f);
+  };
+  return holds(steps.least) & holds(steps.largest);
+}
+
+// Where that holds and nothing else is out of the ordinary, without a branch; what is near 0 or far to the left of it is yet to come. Returns
+// false elsewhere; `out` is then worthless.
+template <Method kMethod, class W>
+HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, const Powers<W>& of_a, Derivatives<kMethod, W>& out) {
+  if constexpr (!kIsReal<W> && kSumsPhi<kMethod>) {
+    return differentiate_widely(delta, a, of_a, out);
+  } else if constexpr (kMethod == Method::kBilinear) {
     const bool common = differentiate_bilinear_commonly(delta, a, out);
     out.h_by_delta = out.slope;
     // Δ² may be out of range where this is not.
@@ -247,7 +341,7 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMetho
     return common;
   } else {
     out.a_bar = out.slope = common_exponential(delta, a);
-    bool common = has_common_exponent(delta, a);
+    bool common = true;
     if constexpr (kHeld<kMethod>) {
       out.h = delta;
       out.h_by_delta = 1.0f;
@@ -260,9 +354,9 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMetho
       out.h_by_delta = FromDouble<W>::of(cubic(wide, 1.0, 1.0, 1.0 / 2, 1.0 / 6));
       out.h_by_a = FromDouble<W>::of(scaled(cubic(wide, 1.0 / 2, 1.0 / 3, 1.0 / 8, 0.0), step * step));
     } else if constexpr (kMethod == Method::kRk4) {
-      common = differentiate_rk4_commonly(delta, exact_product(delta, a), out) & common;
+      common = differentiate_rk4_commonly(delta, exact_product(delta, a), out);
     } else {
-      common = differentiate_phi_commonly(delta, mul_rn(delta, a), out) & common;
+      differentiate_phi_commonly(delta, mul_rn(delta, a), out);
     }
     return common;
   }
@@ -270,23 +364,12 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMetho
 
 // φ₁, φ₂, φ₃ and their derivatives, by the series of φ₄ (20 terms, remainder 2^-64) and φ_k = 1/k! + z φ_{k+1} near 0, else
 // by φ_{k+1} = (φ_k − 1/k!)/z and ψ_{k+1} = (ψ_k − φ_{k+1})/z, in which far to the left nothing cancels.
-struct PreciseSlopes {
-  Complex<double> exponential, phi[3], psi[3];
-};
-
 HOLDFAST_OUTLINE static void precise_slopes(PreciseSlopes& out, Complex<double> z) {
   if (norm1(z) < 2.0) {
     Complex<double> p = {1.0, 0.0};
     HOLDFAST_NO_UNROLL
     for (int k = 24; k >= 5; --k) p = shifted(scaled(p * z, 1.0 / k), 1.0);
-    const Complex<double> phi4 = scaled(p, 1.0 / 24.0);
-    out.phi[2] = shifted(phi4 * z, 1.0 / 6.0);
-    out.phi[1] = shifted(out.phi[2] * z, 0.5);
-    out.phi[0] = shifted(out.phi[1] * z, 1.0);
-    out.exponential = shifted(out.phi[0] * z, 1.0);
-    out.psi[2] = out.phi[2] - scaled(phi4, 3.0);
-    out.psi[1] = out.phi[1] - scaled(out.phi[2], 2.0);
-    out.psi[0] = out.phi[0] - out.phi[1];
+    out = lower_slopes(z, scaled(p, 1.0 / 24.0));
     return;
   }
   const Complex<double> inverse = quotient(Complex<double>{1.0, 0.0}, z);
@@ -325,84 +408,57 @@ HOLDFAST_OUTLINE static void differentiate_precisely(Derivatives<kMethod, Comple
   } else {
     PreciseSlopes s;
     precise_slopes(s, z);
-    out.a_bar = out.slope = s.exponential;
-    const double half = 0.5 * delta;
-    if constexpr (kMethod == Method::kFoh) {
-      out.h = scaled(s.phi[1], delta * delta);
-      out.h_by_delta = scaled(s.phi[0], delta);
-      out.h_by_a = scaled(s.psi[1], delta * delta * delta);
-    } else if constexpr (kMethod == Method::kPoly) {
-      out.h = scaled(s.phi[0] + scaled(s.phi[1], half), delta);
-      out.h_by_delta = s.exponential + scaled(s.phi[0], half);
-      out.h_by_a = scaled(s.psi[0] + scaled(s.psi[1], half), delta * delta);
-    } else {
-      static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
-      out.h = scaled(s.phi[0] + scaled(s.phi[1] + scaled(s.phi[2], half), delta), delta);
-      out.h_by_delta = s.exponential + scaled(s.phi[0] + scaled(s.phi[1], half), delta);
-      out.h_by_a = scaled(s.psi[0] + scaled(s.psi[1] + scaled(s.psi[2], half), delta), delta * delta);
-    }
+    sum_slopes<kMethod>(out, delta, s);
   }
 }
 
-// Whether common elements take powers of A.
-template <Method kMethod, class W>
-constexpr bool kTakesPowers = sizeof(W) == sizeof(float) && kMethod != Method::kZoh && kMethod != Method::kBilinear &&
-                              kMethod != Method::kRk4;
-
-// Whether a method has a common path.
-template <Method kMethod, class W>
-constexpr bool kHasCommonSlopes =
-    sizeof(typename ArithmeticOf<W>::type) == sizeof(float) &&
-    (sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear || kMethod == Method::kRk4);
-
-// From the double path back to a weight, or to the real number that h is where it is Δ.
-template <class V>
-HOLDFAST_DEVICE V narrowed(Complex<double> x) {
-  return FromDouble<V>::of(x);
-}
-template <class V>
-HOLDFAST_DEVICE V narrowed(double x) {
-  return static_cast<V>(x);
+// Of neighbours with one A, where all are common: side by side, and once more those that are near 0 or, if real, far to the left of it, if
+// there is one. Returns false elsewhere; `out` is then worthless.
+template <Method kMethod, int kCount, class W, class T>
+HOLDFAST_DEVICE bool differentiate_all_commonly(const T (&delta)[kCount], StepRange<T> steps, W a, const Powers<W>& of_a,
+                                                Derivatives<kMethod, W> (&out)[kCount]) {
+  bool common = steps_are_common<kMethod>(steps, a);
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) common = differentiate_commonly<kMethod>(delta[i], a, of_a, out[i]) & common;
+  if constexpr (kSumsPhi<kMethod>) {
+    if constexpr (kIsReal<W>) {
+      if (steps.largest * a < kFarLeft) {
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kCount; ++i) common = of_the_far_left(delta[i], a, of_a, out[i]) & common;
+      }
+    } else if (is_near(steps.least, a, kNearSlopes<kMethod>)) {
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kCount; ++i) differentiate_near(delta[i], a, out[i]);
+    }
+  }
+  return common;
 }
 
 // Of neighbours with one A, those that are not common. Never inlined: the others keep their registers.
 template <Method kMethod, int kCount, class W, class T>
 HOLDFAST_OUTLINE static void differentiate_rare(const T (&delta)[kCount], W a, const Powers<W>& of_a,
                                                 Derivatives<kMethod, W> (&out)[kCount]) {
-  using H = typename Derivatives<kMethod, W>::H;
   HOLDFAST_NO_UNROLL
   for (int i = 0; i < kCount; ++i) {
-    if constexpr (kHasCommonSlopes<kMethod, W>) {
-      bool common = differentiate_commonly<kMethod>(delta[i], a, out[i]);
-      if constexpr (kTakesPowers<kMethod, W>) common = of_the_far_left(delta[i], a, of_a, out[i]) && common;
-      if (common) continue;
+    const T step[1] = {delta[i]};
+    Derivatives<kMethod, W> one[1];
+    bool common = false;
+    if constexpr (kHasCommonPath<W>) common = differentiate_all_commonly<kMethod>(step, steps_of(step), a, of_a, one);
+    if (!common) {
+      Derivatives<kMethod, Complex<double>> precise;
+      differentiate_precisely<kMethod>(precise, to_double(step[0]), to_complex_double(a));
+      one[0] = narrowed_from<W>(precise);
     }
-    Derivatives<kMethod, Complex<double>> precise;
-    differentiate_precisely<kMethod>(precise, to_double(delta[i]), to_complex_double(a));
-    out[i] = {narrowed<W>(precise.a_bar), narrowed<W>(precise.slope), narrowed<H>(precise.h),
-              narrowed<H>(precise.h_by_delta), narrowed<H>(precise.h_by_a)};
+    out[i] = one[0];
   }
 }
 
-// Of neighbours with one A: side by side; the closed forms if one of them is far to the left; and once more one after the other
-// where one of them is not common.
+// Of neighbours with one A, and with steps in this range: once more one after the other where one of them is not common.
 template <Method kMethod, int kCount, class W, class T>
-HOLDFAST_ONCE static void differentiate(const T (&delta)[kCount], W a, const Powers<W>& of_a,
+HOLDFAST_ONCE static void differentiate(const T (&delta)[kCount], StepRange<T> steps, W a, const Powers<W>& of_a,
                                         Derivatives<kMethod, W> (&out)[kCount]) {
-  if constexpr (kHasCommonSlopes<kMethod, W>) {
-    bool common = true;
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) common = differentiate_commonly<kMethod>(delta[i], a, out[i]) & common;
-    if constexpr (kTakesPowers<kMethod, W>) {
-      bool far = false;
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kCount; ++i) far = far | (delta[i] * a < kFarLeft);
-      if (far) {
-        HOLDFAST_UNROLL
-        for (int i = 0; i < kCount; ++i) common = of_the_far_left(delta[i], a, of_a, out[i]) & common;
-      }
-    }
-    if (common) return;
+  if constexpr (kHasCommonPath<W>) {
+    if (differentiate_all_commonly<kMethod>(delta, steps, a, of_a, out)) return;
   }
   // Copies: what a function is given by reference leaves the registers.
   T deltas[kCount];

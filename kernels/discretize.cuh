@@ -4,24 +4,18 @@
 // method, at most 3 · 2^-24 normwise for e^z and 8.625 for a B̄; results in the subnormal range within half a subnormal
 // more. Beyond 80: e^z underflows to 0 or overflows to infinity, and nothing finite turns into a NaN that the exact value
 // is not.
-// How: z = ΔA as an exact pair. Common elements take plain floats from there on, a lane's neighbours side by side; complex
-// ones with zoh and bilinear alone. The others take pairs of floats, φ by phi.cuh, and a monitor sends the few on which
-// these lose too much to double (precise.cuh); bilinear's go there at once, those beside its pole, too. The weight type W is float, Complex<float>, double or Complex<double>; the
-// double ones always take the double path (precision lifting).
-// Expected cost of a common element, flops: zoh 20 real / 55 complex, bilinear 15 / 40, rk4 30, the others 45; in pairs rk4
-// takes 60 / 140, the others 110 / 400.
+// How: z = ΔA as an exact pair. Common elements take plain floats from there on, complex ones with φ-functions or rk4 double (wide.cuh), a
+// lane's neighbours side by side. Other real ones take pairs of floats, φ by phi.cuh. Monitors send the few on which either loses too much to
+// the rare path in double (precise.cuh); bilinear's go there at once, those beside its pole, too. The weight type W is float, Complex<float>,
+// double or Complex<double>; the double ones always take that path (precision lifting).
+// Expected cost of a common element, flops: zoh 20 real / 55 complex, bilinear 15 / 40, rk4 30, the others 45; in double rk4 60, the others
+// 70; in pairs rk4 takes 60, the others 110.
 #pragma once
 
 #include "fast.cuh"
-#include "phi.cuh"
-#include "precise.cuh"
+#include "wide.cuh"
 
 namespace HOLDFAST_NAMESPACE {
-
-template <class W>
-struct Coefficients {
-  W a_bar, b_bar;
-};
 
 // Real arithmetic type behind a weight type.
 template <class W>
@@ -99,51 +93,43 @@ HOLDFAST_DEVICE bool bilinear_commonly(float delta, Complex<float> a, Complex<fl
          ((comfortable(step) && comfortable(out.b_bar)) || delta == 0.0f || norm1(b) == 0.0f);
 }
 
-// How far apart e^z's share of a sum of φ's and the sum itself may be before double takes over. Complex e^z is good to
-// 0.39 · 2^-24 normwise, so 4 keeps its contribution below 2.21 · 2^-24 (√2 for sums of parts in place of moduli). Real
-// e^z is good to 0.15 · 2^-24, so 13, which φ₃ alone comes to, keeps it below 1.95 · 2^-24.
-constexpr float kMostCancellation = 4.0f;
-constexpr float kMostRealCancellation = 13.0f;
+// How far apart e^z's share of a sum of φ's and the sum itself may be before double takes over: e^z is good to 0.15 · 2^-24, so 13,
+// which φ₃ alone comes to, keeps it below 1.95 · 2^-24.
+constexpr float kMostCancellation = 13.0f;
 
 // B̄ = (φ combination) Δ B. Returns false where f32 would not do.
-template <Method kMethod, class W, class V, class E>
-HOLDFAST_DEVICE bool b_bar_by_phi(float delta, V z, E e, W b, W& out) {
+template <Method kMethod>
+HOLDFAST_DEVICE bool b_bar_by_phi(float delta, Pair<float> z, RealExponential e, float b, float& out) {
   if (!phi_in_f32(z)) return false;
-  const Phi<V> p = phi(z, e);
-  const V sum = combined_phi<kMethod>(p.phi1, p.phi2, p.phi3, delta);
-  constexpr bool kComplex = sizeof(W) == 2 * sizeof(float);
-  // Real φ's are positive: their sum cancels with a backward step alone.
-  if (kComplex || delta < 0.0f) {
-    constexpr float most = kComplex ? kMostCancellation : kMostRealCancellation;
+  const Phi p = phi(z, e);
+  const Pair<float> sum = combined_phi<kMethod>(p.phi1, p.phi2, p.phi3, delta);
+  // φ's are positive: their sum cancels with a backward step alone.
+  if (delta < 0.0f) {
     const float error = combined_phi<kMethod>(p.errors.phi1, p.errors.phi2, p.errors.phi3, fabsf(delta));
-    if (error > most * norm1(rounded(sum))) return false;
+    if (error > kMostCancellation * fabsf(sum.hi)) return false;
   }
-  const V per_b = scaled(sum, delta);
-  const V product = per_b * widened(b);
-  out = rounded(product);
-  return comfortable(rounded(per_b)) && comfortable(out) && fabsf(delta) > 1e-20f && fabsf(delta) < 1e6f;
+  const Pair<float> per_b = sum * delta;
+  out = (per_b * widened(b)).hi;
+  return comfortable(per_b.hi) && comfortable(out) && fabsf(delta) > 1e-20f && fabsf(delta) < 1e6f;
 }
 
-// B̄ = Δ (24 + 12z + 4z² + z³)/24 B. Returns false where f32 would not do: near a root, or out of range.
-template <class W, class V>
-HOLDFAST_DEVICE bool b_bar_of_rk4(float delta, V z, W b, W& out) {
-  const V sum = rk4_polynomial(z, 1.0f);
-  const float m = norm1(rounded(z));
+// B̄ = Δ (24 + 12z + 4z² + z³)/24 B. Returns false where f32 would not do: near the root, or out of range.
+HOLDFAST_DEVICE bool b_bar_of_rk4(float delta, Pair<float> z, float b, float& out) {
+  const Pair<float> sum = rk4_polynomial(z, 1.0f);
+  const float m = fabsf(z.hi);
   // 2^-16 of the terms' sum leaves a pair's 2^-44 a factor of 16 below the contract.
-  if (!(m < 1e6f) || norm1(rounded(sum)) * 65536.0f < rk4_polynomial(m, 1.0f)) return false;
+  if (!(m < 1e6f) || fabsf(sum.hi) * 65536.0f < rk4_polynomial(m, 1.0f)) return false;
   const Pair<float> step = two_prod(delta, 0x1.555556p-5f) + delta * -0x1.555556p-30f;
-  const V per_b = scaled(sum, step.hi) + scaled(sum, step.lo);
-  const V product = per_b * widened(b);
-  out = rounded(product);
-  return comfortable(rounded(per_b)) && comfortable(out) && comfortable(delta);
+  const Pair<float> per_b = sum * step.hi + sum * step.lo;
+  out = (per_b * widened(b)).hi;
+  return comfortable(per_b.hi) && comfortable(out) && comfortable(delta);
 }
 
 // In pairs of floats. Returns false where these would not do; `out` is then worthless.
-template <Method kMethod, class W>
-HOLDFAST_DEVICE bool discretize_in_pairs(float delta, W a, W b, Coefficients<W>& out) {
-  const auto z = exact_product(delta, a);
-  if (!exponential_in_f32(z)) return false;
-  const auto e = exponential(z);
+template <Method kMethod>
+HOLDFAST_DEVICE bool discretize_in_pairs(float delta, float a, float b, Coefficients<float>& out) {
+  const Pair<float> z = exact_product(delta, a);
+  const RealExponential e = exponential(z);
   out.a_bar = value(e);
   if constexpr (kMethod == Method::kZoh) {
     // spec.md §2, row 0: the simplified input term.
@@ -159,94 +145,58 @@ HOLDFAST_DEVICE bool discretize_in_pairs(float delta, W a, W b, Coefficients<W>&
 // Through the double path, with the given types at its door: they take half the registers.
 template <Method kMethod, class W>
 HOLDFAST_OUTLINE static Coefficients<W> discretize_in_double(typename ArithmeticOf<W>::type delta, W a, W b) {
-  const PreciseCoefficients precise =
-      discretize_precisely<kMethod>(to_double(delta), to_complex_double(a), to_complex_double(b));
+  const auto precise = discretize_precisely<kMethod>(to_double(delta), to_complex_double(a), to_complex_double(b));
   return {FromDouble<W>::of(precise.a_bar), FromDouble<W>::of(precise.b_bar)};
 }
 
 // φ₂ and φ₃ for real |z| <= 1: minimax, good to 2^-26.
 HOLDFAST_DEVICE float series_phi2(float z) {
-  float p = 0x1.73a8aap-19f;
-  p = fused(p, z, 0x1.a905dcp-16f);
-  p = fused(p, z, 0x1.a02adep-13f);
-  p = fused(p, z, 0x1.6c022ap-10f);
-  p = fused(p, z, 0x1.1110dep-7f);
-  p = fused(p, z, 0x1.55557p-5f);
-  p = fused(p, z, 0x1.555556p-3f);
-  return fused(p, z, 0.5f);
+  return horner(z, 0x1.73a8aap-19f, 0x1.a905dcp-16f, 0x1.a02adep-13f, 0x1.6c022ap-10f, 0x1.1110dep-7f, 0x1.55557p-5f, 0x1.555556p-3f, 0.5f);
 }
 HOLDFAST_DEVICE float series_phi3(float z) {
-  float p = 0x1.29ddfap-22f;
-  p = fused(p, z, 0x1.785ceep-19f);
-  p = fused(p, z, 0x1.a01ffap-16f);
-  p = fused(p, z, 0x1.a00af8p-13f);
-  p = fused(p, z, 0x1.6c16aap-10f);
-  p = fused(p, z, 0x1.11111ap-7f);
-  p = fused(p, z, 0x1.555556p-5f);
-  return fused(p, z, 0x1.555556p-3f);
+  return horner(z, 0x1.29ddfap-22f, 0x1.785ceep-19f, 0x1.a01ffap-16f, 0x1.a00af8p-13f, 0x1.6c16aap-10f, 0x1.11111ap-7f, 0x1.555556p-5f,
+                0x1.555556p-3f);
 }
 
-// What common elements need of A alone: the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and
-// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³), and A in octaves; of complex A, which has quarter turns beside them, in the fast tier only.
-template <class W, bool kOfFast = kFast>
+// What common elements need of A alone: the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³),
+// and A in octaves; of complex A 1/A for wide.cuh, and for the fast tier octaves and quarter turns.
+template <class W>
 struct Inverses {};
 template <>
-struct Inverses<float, false> {
+struct Inverses<float> {
   float first, second, half_third;
   bool common;
   Pair<float> octaves;
 };
 template <>
-struct Inverses<float, true> {
-  float first, second, half_third;
-  bool common;
-  float octaves;
-};
-template <>
-struct Inverses<Complex<float>, true> {
-  Complex<float> first, second, half_third;
-  bool common;
+struct Inverses<Complex<float>> {
+  Complex<double> first;
   float octaves, quarter_turns;
 };
 
+HOLDFAST_DEVICE Inverses<float> inverses(float a) {
+  const double inverse = 1.0 / a;
+  Pair<float> per_step = octaves(a);
+  if (kFast) per_step = {octaves_rounded(a), 0.0f};
+  return {static_cast<float>(inverse), static_cast<float>(inverse * inverse), static_cast<float>(0.5 * inverse * inverse * inverse),
+          fabsf(a) > 1e-9f && fabsf(a) < 1e9f, per_step};
+}
+HOLDFAST_DEVICE Inverses<Complex<float>> inverses(Complex<float> a) {
+  return {wide_inverse(a), octaves_rounded(a.re), quarter_turns_rounded(a.im)};
+}
 template <class W>
-HOLDFAST_DEVICE Inverses<W> inverses(W a) {
-  Inverses<W> of_a = {};
-  if constexpr (sizeof(W) == sizeof(float)) {
-    const double inverse = 1.0 / a;
-    of_a.first = static_cast<float>(inverse);
-    of_a.second = static_cast<float>(inverse * inverse);
-    of_a.half_third = static_cast<float>(0.5 * inverse * inverse * inverse);
-    of_a.common = fabsf(a) > 1e-9f && fabsf(a) < 1e9f;
-    if constexpr (kFast) {
-      of_a.octaves = octaves_rounded(a);
-    } else {
-      of_a.octaves = octaves(a);
-    }
-  } else if constexpr (kFast && sizeof(typename ArithmeticOf<W>::type) == sizeof(float)) {
-    const Complex<double> inverse = quotient(Complex<double>{1.0, 0.0}, to_complex_double(a)), second = inverse * inverse;
-    of_a.first = FromDouble<W>::of(inverse);
-    of_a.second = FromDouble<W>::of(second);
-    of_a.half_third = FromDouble<W>::of(scaled(second * inverse, 0.5));
-    of_a.common = norm1(a) > 1e-9f && norm1(a) < 1e9f;
-    of_a.octaves = octaves_rounded(a.re);
-    of_a.quarter_turns = quarter_turns_rounded(a.im);
-  }
-  return of_a;
+HOLDFAST_DEVICE Inverses<W> inverses(W) {
+  return {};
 }
 
 // e^{ΔA} of a common element.
-template <class W>
-HOLDFAST_DEVICE W common_exponential(float delta, W a, const Inverses<W>& of_a) {
-  if constexpr (!kFast && sizeof(W) == sizeof(float)) {
-    return common_exponential(delta, of_a.octaves);
-  } else if constexpr (!kFast) {
-    return common_exponential(delta, a);
-  } else if constexpr (sizeof(W) == sizeof(float)) {
-    return fast_exponential(delta, of_a.octaves);
-  } else {
-    return fast_exponential(delta, of_a.octaves, of_a.quarter_turns);
-  }
+HOLDFAST_DEVICE float common_exponential(float delta, float, const Inverses<float>& of_a) {
+  if (kFast) return fast_exponential(delta, of_a.octaves.hi);
+  return common_exponential(delta, of_a.octaves);
+}
+HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a, const Inverses<Complex<float>>& of_a) {
+  if (kFast) return fast_exponential(delta, of_a.octaves, of_a.quarter_turns);
+  return common_exponential(delta, a);
 }
 
 // Of a real B̄ by φ-functions with Δ >= 0 and z <= 1, where no term is negative: the closed forms from z < −1 on, else the
@@ -275,32 +225,6 @@ HOLDFAST_DEVICE void b_bar_by_phi_commonly(float delta, Pair<float> z, float e, 
   out = (near ? by_series : closed) * b;
 }
 
-// Complex ones in the fast tier, as published: the closed forms from |z| = 1 on, else the series. Returns false where 1/A is out of
-// range.
-template <Method kMethod, class OfA>
-HOLDFAST_DEVICE bool b_bar_by_phi_fast(float delta, Complex<float> z, Complex<float> e, Complex<float> b, const OfA& of_a,
-                                       Complex<float>& out) {
-  // A little beyond 1, where the series holds as well: |z|² is rounded, and the closed forms' count begins at 1.
-  const bool near = sum_of_products(z.re, z.re, z.im, z.im) <= 1.00001f;
-  const Complex<float> phi3 = fast_series_phi3(z), phi2 = shifted(z * phi3, 0.5f), phi1 = shifted(z * phi2, 1.0f);
-  const Complex<float> first = shifted(e, -1.0f), second = first - z;
-  const auto by = [](Complex<float> x, float s) { return scaled(x, s); };
-  Complex<float> by_series, closed;
-  if constexpr (kMethod == Method::kFoh) {
-    by_series = by(phi2, delta * delta);
-    closed = second * of_a.second;
-  } else if constexpr (kMethod == Method::kPoly) {
-    by_series = by(phi1 + by(phi2, 0.5f * delta), delta);
-    closed = first * of_a.first + by(second * of_a.second, 0.5f);
-  } else {
-    static_assert(kMethod == Method::kHighOrder, "a sum of φ-functions without a form here");
-    by_series = by(phi1 + by(phi2 + by(phi3, 0.5f * delta), delta), delta);
-    closed = first * of_a.first + second * of_a.second + (second - by(z * z, 0.5f)) * of_a.half_third;
-  }
-  out = (near ? by_series : closed) * b;
-  return near || of_a.common;
-}
-
 // rk4's polynomial over 24, by its real root: (z − r)(z² + (4 + r)z − 24/r)/24.
 HOLDFAST_DEVICE bool b_bar_of_rk4_commonly(float delta, Pair<float> z, float b, float& out) {
   const float from_root = add_rn(add_rn(z.hi, 0x1.64848p+1f), add_rn(z.lo, -0x1.0da8fap-26f));
@@ -324,6 +248,8 @@ HOLDFAST_DEVICE bool discretize_commonly(float delta, W a, W b, const Inverses<W
   [[maybe_unused]] constexpr bool kReal = sizeof(W) == sizeof(float);
   if constexpr (kMethod == Method::kBilinear) {
     return bilinear_commonly(delta, a, b, out) || kKnown;
+  } else if constexpr (!kReal && (kSumsPhi<kMethod> || (!kFast && kMethod == Method::kRk4))) {
+    return discretize_widely<kMethod>(delta, a, b, of_a.first, out);
   } else {
     const bool common = kKnown || has_common_exponent(delta, a);
     out.a_bar = common_exponential(delta, a, of_a);
@@ -336,26 +262,21 @@ HOLDFAST_DEVICE bool discretize_commonly(float delta, W a, W b, const Inverses<W
       return common && (kKnown || in_range) && (kReal || stays_in_range(delta, b, out.b_bar));
     } else if constexpr (kMethod == Method::kRk4) {
       return b_bar_of_rk4_commonly(delta, exact_product(delta, a), b, out.b_bar) && common && (kKnown || in_range);
-    } else if constexpr (kReal) {
+    } else {
       // The fast tier rounds z.
       const Pair<float> z = kFast ? Pair<float>{mul_rn(delta, a), 0.0f} : exact_product(delta, a);
       b_bar_by_phi_commonly<kMethod>(delta, z, out.a_bar, b, of_a, out.b_bar);
       const bool forwards = in_range && delta >= 0.0f;
       return common && (kKnown || (forwards && z.hi <= 1.0f && (of_a.common || z.hi >= -1.0f)));
-    } else {
-      // By the better exponential, of which a φ-function is made.
-      out.a_bar = common_exponential(delta, a);
-      return b_bar_by_phi_fast<kMethod>(delta, scaled(a, delta), out.a_bar, b, of_a, out.b_bar) && common && in_range &&
-             stays_in_range(delta, b, out.b_bar);
     }
   }
 }
 
-// Whether a method has a common path. In the accurate tier complex sums of φ's and rk4 are pairs of floats, whatever the element.
-template <Method kMethod, class W>
-constexpr bool kHasCommonPath =
-    sizeof(typename ArithmeticOf<W>::type) == sizeof(float) &&
-    (kFast || sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear);
+// Whether there is a common path: there is none where all is in double. Of weights that have it, whether they are real.
+template <class W>
+constexpr bool kHasCommonPath = sizeof(typename ArithmeticOf<W>::type) == sizeof(float);
+template <class W>
+constexpr bool kIsReal = sizeof(W) == sizeof(float);
 
 // Whether Δu, which serves all states of zoh, is as good as (ΔB)u: neither overflows nor loses digits on the way to BΔu.
 template <class T>
@@ -394,7 +315,7 @@ HOLDFAST_DEVICE StepRange<T> range_of(const T (&delta)[kCount], const T (&u)[kCo
 // Whether A and the range of Δ may say of elements that they are common, which is cheaper than to ask each: of real ones, and of
 // complex ones with zoh.
 template <Method kMethod, class W>
-constexpr bool kKnownByRange = kHasCommonPath<kMethod, W> && (kMethod == Method::kZoh || sizeof(W) == sizeof(float));
+constexpr bool kKnownByRange = kHasCommonPath<W> && (kMethod == Method::kZoh || sizeof(W) == sizeof(float));
 
 // What is asked of a few states' A together: the largest modulus of real and of imaginary parts, a NaN where one is; and whether all
 // are plain: have octaves, and but for zoh do not grow, nor decay so fast that their inverses leave the range.
@@ -428,21 +349,45 @@ HOLDFAST_DEVICE bool all_are_common(StepRange<float> steps, const RateRange<kMet
   }
 }
 
+// Of neighbours with one A, where all are common. Returns false elsewhere; `out` is then worthless.
+template <Method kMethod, bool kKnown, int kCount, class W, class T>
+HOLDFAST_DEVICE bool discretize_all_commonly(const T (&delta)[kCount], W a, const Inverses<W>& of_a, const W (&b)[kCount],
+                                             Coefficients<W> (&out)[kCount]) {
+  bool common = true;
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) common = discretize_commonly<kMethod, kKnown>(delta[i], a, b[i], of_a, out[i]) && common;
+  if constexpr (kSumsPhi<kMethod> && !kIsReal<W>) {
+    bool near = false;
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kCount; ++i) near = near | is_near(delta[i], a, kNear<kMethod>);
+    if (near) {
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kCount; ++i) discretize_near<kMethod>(delta[i], a, b[i], out[i]);
+    }
+  }
+  return common;
+}
+
 // Of neighbours with one A, where not all are common. Never inlined: the others keep their registers.
 template <Method kMethod, int kCount, class W, class T>
 HOLDFAST_OUTLINE static void discretize_each(const T (&delta)[kCount], W a, Inverses<W> of_a, const W (&b)[kCount],
                                              Coefficients<W> (&out)[kCount]) {
   HOLDFAST_NO_UNROLL
   for (int i = 0; i < kCount; ++i) {
+    const T step[1] = {delta[i]};
+    const W input[1] = {b[i]};
+    Coefficients<W> one[1];
     bool done = false;
-    if constexpr (kHasCommonPath<kMethod, W>) {
-      done = discretize_commonly<kMethod, false>(delta[i], a, b[i], of_a, out[i]);
+    if constexpr (kHasCommonPath<W>) done = discretize_all_commonly<kMethod, false>(step, a, of_a, input, one);
+    // Bilinear has no other form: beside its pole and at the ends of f32's range it would do no better.
+    if constexpr (kHasCommonPath<W> && kMethod != Method::kBilinear) {
+      if constexpr (kIsReal<W>) {
+        done = done || discretize_in_pairs<kMethod>(step[0], a, input[0], one[0]);
+      } else if constexpr (!kSumsPhi<kMethod>) {
+        done = done || discretize_widely<kMethod>(step[0], a, input[0], of_a.first, one[0]);
+      }
     }
-    // Bilinear has no form in pairs: beside its pole and at the ends of f32's range these would do no better.
-    if constexpr (sizeof(T) == sizeof(float) && kMethod != Method::kBilinear) {
-      done = done || discretize_in_pairs<kMethod>(delta[i], a, b[i], out[i]);
-    }
-    if (!done) out[i] = discretize_in_double<kMethod>(delta[i], a, b[i]);
+    out[i] = done ? one[0] : discretize_in_double<kMethod>(step[0], a, input[0]);
   }
 }
 
@@ -450,13 +395,8 @@ HOLDFAST_OUTLINE static void discretize_each(const T (&delta)[kCount], W a, Inve
 template <Method kMethod, bool kKnown, int kCount, class W, class T>
 HOLDFAST_ONCE static void discretize(const T (&delta)[kCount], W a, const Inverses<W>& of_a, const W (&b)[kCount],
                                      Coefficients<W> (&out)[kCount]) {
-  if constexpr (kHasCommonPath<kMethod, W>) {
-    bool common = true;
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      common = discretize_commonly<kMethod, kKnown>(delta[i], a, b[i], of_a, out[i]) && common;
-    }
-    if (common) return;
+  if constexpr (kHasCommonPath<W>) {
+    if (discretize_all_commonly<kMethod, kKnown>(delta, a, of_a, b, out)) return;
   }
   // Copies: what a function is given by reference leaves the registers.
   T deltas[kCount];

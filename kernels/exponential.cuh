@@ -1,12 +1,12 @@
-// e^z of an exact product z = ΔA, real and complex (spec.md §2, Ā of all methods but bilinear).
+// e^z of an exact product z = ΔA (spec.md §2, Ā of all methods but bilinear).
 //
-// Formula: e^x = 2^n (1 + r + r²/2 + … + r⁸/8!), n = round(x / ln 2), |r| <= 0.347; e^{x+iy} = e^x (cos y + i sin y),
-// with y reduced by multiples of π/2 and Taylor polynomials on |r| <= π/4. Every remainder is below 2^-28.
+// Formula: e^x = 2^n (1 + r + r²/2 + … + r⁸/8!), n = round(x / ln 2), |r| <= 0.347; the remainder is below 2^-28.
 // z is carried as hi + lo, since rounding ΔA alone would cost |z|/2 ulp; 1 + r is kept unevaluated, so that before its
-// one rounding e^x is good to 0.15 · 2^-24 and e^iy to 0.24 · 2^-24 (tests/kernel/exponential.rs tries every reduced
-// argument), and e^z − 1 and its successors inherit that.
-// Common elements take 2^{Δ (A log₂e)}, in half of the operations: see common_exponential.
-// Deviations: |y| > 1000 goes to the double path (precise.cuh). Cost: real about 25 flops, complex 70; common ones 20 and 50.
+// one rounding e^x is good to 0.15 · 2^-24 (tests/kernel/exponential.rs tries every reduced argument), and e^z − 1 and its
+// successors inherit that.
+// Common elements take 2^{Δ (A log₂e)}, in half of the operations, and complex ones e^{x+iy} = e^x (cos y + i sin y), with y reduced by
+// multiples of π/2 and Taylor polynomials on |r| <= π/4: see common_exponential.
+// Deviations: other complex elements go to double (wide.cuh, precise.cuh). Cost: real about 25 flops; common ones 20, complex 50.
 #pragma once
 
 #include "complex.cuh"
@@ -15,9 +15,6 @@ namespace HOLDFAST_NAMESPACE {
 
 // The exact product ΔA. (Inexact only where its low part underflows: there e^z rounds to 1.)
 HOLDFAST_DEVICE Pair<float> exact_product(float delta, float a) { return two_prod(delta, a); }
-HOLDFAST_DEVICE Complex<Pair<float>> exact_product(float delta, Complex<float> a) {
-  return {two_prod(delta, a.re), two_prod(delta, a.im)};
-}
 
 // 2^n, -126 <= n <= 127
 HOLDFAST_DEVICE float power_of_two(int n) { return __uint_as_float(static_cast<unsigned>(n + 127) << 23); }
@@ -48,13 +45,7 @@ HOLDFAST_DEVICE RealExponential exponential(Pair<float> z) {
   const float n = rintf(z.hi * 0x1.715476p+0f);
   // ln 2 = 0x1.62ep-1 (14 bits: the product with n is exact) + 0x1.0bfbe8p-15 + 2^-39.
   const Pair<float> r = two_sum(fused(-n, 0x1.62ep-1f, z.hi), fused(-n, 0x1.0bfbe8p-15f, z.lo));
-  float p = 1.0f / 40320.0f;
-  p = fused(p, r.hi, 1.0f / 5040.0f);
-  p = fused(p, r.hi, 1.0f / 720.0f);
-  p = fused(p, r.hi, 1.0f / 120.0f);
-  p = fused(p, r.hi, 1.0f / 24.0f);
-  p = fused(p, r.hi, 1.0f / 6.0f);
-  p = fused(p, r.hi, 0.5f);
+  const float p = horner(r.hi, 1.0f / 40320.0f, 1.0f / 5040.0f, 1.0f / 720.0f, 1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f, 0.5f);
   // r²(1/2 + …) + r.lo e^r
   const float tail = fused(r.hi * r.hi, p, fused(r.hi, r.lo, r.lo));
   const Pair<float> s = quick_two_sum(1.0f, r.hi);
@@ -82,11 +73,7 @@ HOLDFAST_DEVICE CommonExponential common_exponential_parts(float delta, Pair<flo
   const float n = add_rn(shifted, -magic);
   const float f = fused(delta, per_step.lo, fused(delta, per_step.hi, -n));
   // (2^f − 1)/f, minimax: 2^f is good to 2^-28.
-  float p = 0x1.416b5ep-13f;
-  p = fused(p, f, 0x1.5f082ep-10f);
-  p = fused(p, f, 0x1.3b2dep-7f);
-  p = fused(p, f, 0x1.c6af7cp-5f);
-  p = fused(p, f, 0x1.ebfbdcp-3f);
+  const float p = horner(f, 0x1.416b5ep-13f, 0x1.5f082ep-10f, 0x1.3b2dep-7f, 0x1.c6af7cp-5f, 0x1.ebfbdcp-3f);
   return {fused(p, f, 0x1.62e43p-1f), f, shifted};
 }
 
@@ -107,50 +94,6 @@ HOLDFAST_DEVICE bool has_common_exponent(float delta, float a) {
   return (fabsf(mul_rn(delta, a)) <= kCommonExponent) & has_octaves(a);
 }
 
-struct SineCosine {
-  Pair<float> sine, cosine;
-};
-
-// |y| <= 1000; the parts' errors together below 0.24 · 2^-24.
-HOLDFAST_DEVICE SineCosine sine_cosine(Pair<float> y) {
-  const float q = rintf(y.hi * 0x1.45f306p-1f);
-  // π/2 in 13 + 13 + 24 bits: the first two products are exact for |q| < 2^11.
-  const float first = fused(-q, 0x1.921p+0f, y.hi);
-  const Pair<float> head = two_sum(first, -q * 0x1.f6ap-13f);
-  const Pair<float> r = quick_two_sum(head.hi, head.lo + fused(-q, 0x1.110b46p-26f, y.lo));
-  const Pair<float> square = two_prod(r.hi, r.hi);
-  float s = 1.0f / 362880.0f;
-  s = fused(s, square.hi, -1.0f / 5040.0f);
-  s = fused(s, square.hi, 1.0f / 120.0f);
-  s = fused(s, square.hi, -1.0f / 6.0f);
-  float c = -1.0f / 3628800.0f;
-  c = fused(c, square.hi, 1.0f / 40320.0f);
-  c = fused(c, square.hi, -1.0f / 720.0f);
-  c = fused(c, square.hi, 1.0f / 24.0f);
-  // sin r = r.hi + [r³(…) + r.lo (1 − r²/2)], cos r = 1 − r²/2 + [r⁴(…) − r.hi r.lo]
-  const float sine_tail = fused(r.hi * square.hi, s, fused(-0.5f * square.hi, r.lo, r.lo));
-  const Pair<float> sine = quick_two_sum(r.hi, sine_tail);
-  const Pair<float> one = quick_two_sum(1.0f, -0.5f * square.hi);
-  const float cosine_tail = fused(square.hi * square.hi, c, fused(-r.hi, r.lo, fused(-0.5f, square.lo, one.lo)));
-  const Pair<float> cosine = quick_two_sum(one.hi, cosine_tail);
-  const int quadrant = static_cast<int>(q) & 3;
-  const Pair<float> sin_y = (quadrant & 1) ? cosine : sine;
-  const Pair<float> cos_y = (quadrant & 1) ? sine : cosine;
-  return {(quadrant & 2) ? -sin_y : sin_y, (quadrant == 1 || quadrant == 2) ? -cos_y : cos_y};
-}
-
-// e^z = mantissa 2^exponent, the mantissa's modulus in [0.7, 1.42].
-struct ComplexExponential {
-  Complex<Pair<float>> mantissa;
-  int exponent;
-};
-
-HOLDFAST_DEVICE ComplexExponential exponential(Complex<Pair<float>> z) {
-  const RealExponential e = exponential(z.re);
-  const SineCosine t = sine_cosine(z.im);
-  return {{e.mantissa * t.cosine, e.mantissa * t.sine}, e.exponent};
-}
-
 // The same for |Im z| <= 1000.
 constexpr float kCommonAngle = 1000.0f;
 HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a) {
@@ -162,15 +105,9 @@ HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a)
   const float rest = fused(-q, 0x1.f6ap-13f, fused(-q, 0x1.110b46p-26f, angle.lo));
   const float r = add_rn(fused(-q, 0x1.921p+0f, angle.hi), rest);
   const float square = r * r;
-  float s = 1.0f / 362880.0f;
-  s = fused(s, square, -1.0f / 5040.0f);
-  s = fused(s, square, 1.0f / 120.0f);
-  s = fused(s, square, -1.0f / 6.0f);
+  const float s = horner(square, 1.0f / 362880.0f, -1.0f / 5040.0f, 1.0f / 120.0f, -1.0f / 6.0f);
   const float sine = fused(s, r * square, r);
-  float c = -1.0f / 3628800.0f;
-  c = fused(c, square, 1.0f / 40320.0f);
-  c = fused(c, square, -1.0f / 720.0f);
-  c = fused(c, square, 1.0f / 24.0f);
+  const float c = horner(square, -1.0f / 3628800.0f, 1.0f / 40320.0f, -1.0f / 720.0f, 1.0f / 24.0f);
   const float cosine = fused(fused(c, square, -0.5f), square, 1.0f);
   const unsigned quadrant = __float_as_uint(shifted);
   const bool odd = (quadrant & 1) != 0;
@@ -185,12 +122,5 @@ HOLDFAST_DEVICE bool has_common_exponent(float delta, Complex<float> a) {
 }
 
 HOLDFAST_DEVICE float value(RealExponential e) { return times_power_of_two(e.mantissa.hi, e.exponent); }
-HOLDFAST_DEVICE Complex<float> value(ComplexExponential e) {
-  return {times_power_of_two(e.mantissa.re.hi, e.exponent), times_power_of_two(e.mantissa.im.hi, e.exponent)};
-}
-
-// Where the f32 path above holds; NaN is outside.
-HOLDFAST_DEVICE bool exponential_in_f32(Pair<float>) { return true; }
-HOLDFAST_DEVICE bool exponential_in_f32(Complex<Pair<float>> z) { return fabsf(z.im.hi) <= 1000.0f; }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -2,8 +2,8 @@
 // What is out of the ordinary goes where it does in the accurate tier (discretize.cuh).
 //
 // Promise (Contract::FAST of src/promise/contract.rs), in u = 2^-24: z is off by 2 u of itself; e^z by 3 u real and 6.5 u complex beside
-// that; what cancels in a sum of φ-functions or of powers of z is lost. Expected cost of a common element, flops: e^z 2 real and 20
-// complex; rk4 12 / 35, bilinear 9 / 25, complex sums of φ-functions 150.
+// that; what cancels in a sum of φ-functions or of powers of z is lost. Complex sums of φ-functions are the accurate tier's (wide.cuh).
+// Expected cost of a common element, flops: e^z 2 real and 20 complex; rk4 12 / 35, bilinear 9 / 25.
 // Deviations: sine and cosine are polynomials. The GPU's own are off by up to 11 u, always to the same side at the same angle, which
 // adds up along a sequence: outputs were 15 times as far off as those of a plain f32 path.
 #pragma once
@@ -46,18 +46,6 @@ template <class W>
 HOLDFAST_DEVICE W fast_rk4_polynomial(W z) {
   const W third = shifted(scaled(z, 0x1.555556p-5f), 0x1.555556p-3f);
   return shifted(z * shifted(z * third, 0.5f), 1.0f);
-}
-
-// φ₃ for |z| <= 1: the Taylor series to a remainder below 2^-28.
-HOLDFAST_DEVICE Complex<float> fast_series_phi3(Complex<float> z) {
-  Complex<float> p = shifted(scaled(z, 1.0f / 39916800.0f), 1.0f / 3628800.0f);
-  p = shifted(z * p, 1.0f / 362880.0f);
-  p = shifted(z * p, 1.0f / 40320.0f);
-  p = shifted(z * p, 1.0f / 5040.0f);
-  p = shifted(z * p, 1.0f / 720.0f);
-  p = shifted(z * p, 1.0f / 120.0f);
-  p = shifted(z * p, 1.0f / 24.0f);
-  return shifted(z * p, 1.0f / 6.0f);
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -78,12 +78,6 @@ HOLDFAST_DEVICE Pair<T> divide(Pair<T> num, Pair<T> den, T inv) {
   return quick_two_sum(q, mul_rn(rest, inv));
 }
 
-// 1 / a
-template <class T>
-HOLDFAST_DEVICE Pair<T> reciprocal(Pair<T> a) {
-  return divide(Pair<T>{T(1), T(0)}, a, T(1) / a.hi);
-}
-
 HOLDFAST_DEVICE float rounded(float a) { return a; }
 HOLDFAST_DEVICE double rounded(double a) { return a; }
 template <class T>

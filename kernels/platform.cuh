@@ -10,6 +10,8 @@
 #define HOLDFAST_OUTLINE __device__ __noinline__
 #define HOLDFAST_UNROLL _Pragma("unroll")
 #define HOLDFAST_NO_UNROLL _Pragma("unroll 1")
+#define HOLDFAST_PRAGMA(text) _Pragma(#text)
+#define HOLDFAST_UNROLL_BY(count) HOLDFAST_PRAGMA(unroll count)
 // Inlined on a GPU, a function or two per method in the CPU build: inlining it into each of the 24 kernels of a
 // method would multiply the build time by ten.
 #define HOLDFAST_ONCE __device__ __forceinline__
@@ -30,6 +32,7 @@
 #endif
 #define HOLDFAST_UNROLL
 #define HOLDFAST_NO_UNROLL
+#define HOLDFAST_UNROLL_BY(count)
 #define HOLDFAST_ONCE HOLDFAST_OUTLINE
 #define HOLDFAST_LAUNCH_BOUNDS(threads, blocks)
 #define HOLDFAST_SHARED(type, name) type& name = *static_cast<type*>(holdfast_host::static_shared(__LINE__, sizeof(type)))
@@ -69,6 +72,15 @@ HOLDFAST_DEVICE double add_rn(double a, double b) { return a + b; }
 
 HOLDFAST_DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 HOLDFAST_DEVICE double fused(double a, double b, double c) { return fma(a, b, c); }
+// A polynomial by Horner's scheme, the coefficient of the highest power first.
+template <class T>
+HOLDFAST_DEVICE T horner(T, T first) {
+  return first;
+}
+template <class T, class... Others>
+HOLDFAST_DEVICE T horner(T x, T first, T second, Others... others) {
+  return horner(x, fused(first, x, second), others...);
+}
 // NaN where one of them is.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 HOLDFAST_DEVICE float least_of(float a, float b) {

@@ -16,8 +16,9 @@
 
 namespace HOLDFAST_NAMESPACE {
 
-struct PreciseCoefficients {
-  Complex<double> a_bar, b_bar;
+template <class W>
+struct Coefficients {
+  W a_bar, b_bar;
 };
 
 // φ₁ + stages, as each method combines them: B̄ / (ΔB).
@@ -231,7 +232,7 @@ HOLDFAST_OUTLINE static void b_bar_in_pairs(Complex<double>& b_bar, const Inputs
 }
 
 template <Method kMethod>
-HOLDFAST_OUTLINE static void b_bar_by_phi_precisely(PreciseCoefficients& out, const Inputs& in) {
+HOLDFAST_OUTLINE static void b_bar_by_phi_precisely(Coefficients<Complex<double>>& out, const Inputs& in) {
   const Complex<double> z = scaled(in.a, in.delta);
   const PrecisePhi phi = precise_phi(z);
   const Complex<double> sum = combined_phi<kMethod>(phi.phi1, phi.phi2, phi.phi3, in.delta);
@@ -240,7 +241,7 @@ HOLDFAST_OUTLINE static void b_bar_by_phi_precisely(PreciseCoefficients& out, co
 }
 
 template <Method kMethod>
-HOLDFAST_DEVICE PreciseCoefficients discretize_precisely(double delta, Complex<double> a, Complex<double> b) {
+HOLDFAST_DEVICE Coefficients<Complex<double>> discretize_precisely(double delta, Complex<double> a, Complex<double> b) {
   // Exact for f32 inputs: 24 + 24 bits.
   const Complex<double> z = scaled(a, delta);
   const Complex<double> step = scaled(b, delta);
@@ -257,7 +258,7 @@ HOLDFAST_DEVICE PreciseCoefficients discretize_precisely(double delta, Complex<d
       const Complex<double> p = rounded(rk4_polynomial(wide, 1.0));
       return {a_bar, {(p * step).re / 24.0, (p * step).im / 24.0}};
     } else {
-      PreciseCoefficients out = {a_bar, {0.0, 0.0}};
+      Coefficients<Complex<double>> out = {a_bar, {0.0, 0.0}};
       const Inputs in = {delta, a, b};
       // A zero step or weight is exact, whatever φ: no 0 · infinity.
       if (delta == 0.0 || norm1(b) == 0.0) return out;

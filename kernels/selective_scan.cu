@@ -9,8 +9,8 @@
 namespace HOLDFAST_NAMESPACE {
 
 // Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread,
-// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder, the latter's with
-// variable B and C but on sm_90.
+// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, above all in double, and B̄ of poly and highorder,
+// the latter's with variable B and C but on sm_90.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 1000 || __CUDA_ARCH__ < 900)
 constexpr bool kTakesMore = true;
 #else
@@ -20,9 +20,9 @@ HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex, bo
   if (lanes != holdfast_launch::kLanes) return holdfast_launch::kResidentOfFewLanes;
   const bool no_constants = variable_b && variable_c;
   if (method == Method::kZoh || method == Method::kBilinear) return is_complex ? 4 : 5;
-  if (method == Method::kRk4) return 4;
-  if (kFast || method == Method::kPoly) return 3;
-  return is_complex || method == Method::kFoh || (no_constants && !kTakesMore) ? 4 : 3;
+  if (method == Method::kRk4) return is_complex && !kFast ? 3 : 4;
+  if (kFast || is_complex || method == Method::kPoly) return kTakesMore && is_complex && method == Method::kPoly ? 2 : 3;
+  return method == Method::kFoh || (no_constants && !kTakesMore) ? 4 : 3;
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float,

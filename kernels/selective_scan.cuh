@@ -44,16 +44,8 @@ struct Layout {
 
 // log(1 + t)/t for 0 <= t <= 1: minimax, good to 2^-26.
 HOLDFAST_DEVICE float log_of_one_plus_over(float t) {
-  float p = -0x1.af49cep-9f;
-  p = fused(p, t, 0x1.4917cep-6f);
-  p = fused(p, t, -0x1.d6b08cp-5f);
-  p = fused(p, t, 0x1.b4ae08p-4f);
-  p = fused(p, t, -0x1.3a435ep-3f);
-  p = fused(p, t, 0x1.934b54p-3f);
-  p = fused(p, t, -0x1.ff23e6p-3f);
-  p = fused(p, t, 0x1.554ddp-2f);
-  p = fused(p, t, -0x1.ffffd2p-2f);
-  return fused(p, t, 1.0f);
+  return horner(t, -0x1.af49cep-9f, 0x1.4917cep-6f, -0x1.d6b08cp-5f, 0x1.b4ae08p-4f, -0x1.3a435ep-3f, 0x1.934b54p-3f, -0x1.ff23e6p-3f,
+                0x1.554ddp-2f, -0x1.ffffd2p-2f, 1.0f);
 }
 
 // max(x, 0) + log(1 + e^−|x|). The exponential vanishes at −105; it comes 2^64 times too large, which its exponent's bits hold, so that

@@ -7,15 +7,14 @@
 namespace HOLDFAST_NAMESPACE {
 
 // Blocks that registers must leave room for on a multiprocessor: the most that spill none. 4 leave 128 registers a thread, 3
-// leave 168, and 2 as many as there are. What takes more than others: coefficients in double, poly's other direction, and, where
-// little is left, constants and a gate.
+// leave 168. What takes more than others: coefficients in double, poly's other direction, and, where little is left, constants and a gate.
 HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bool variable_b, bool variable_c,
                                               bool has_gate) {
-  if (is_complex) return method == Method::kZoh || method == Method::kBilinear ? 3 : 2;
+  if (is_complex) return method == Method::kZoh && !has_gate ? 4 : 3;
   if (method == Method::kPoly) return 3;
-  if (method == Method::kRk4) return 4;
+  if (method == Method::kRk4) return has_gate && !variable_b && !variable_c ? 3 : 4;
   const bool mixed = variable_b != variable_c;
-  if (method == Method::kZoh) return has_gate && mixed ? 3 : 4;
+  if (method == Method::kZoh) return mixed ? 3 : 4;
   if (method == Method::kFoh && variable_b && variable_c) return 3;
   return has_gate || (mixed && method != Method::kBilinear) ? 3 : 4;
 }

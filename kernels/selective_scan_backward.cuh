@@ -102,6 +102,7 @@ template <class W, class T, int kItems, bool kPowers>
 struct BackwardTile {
   // What B meets: u, or Δu where h is Δ. e is what C and the states meet: the gradient of y.
   Row<T, kItems> delta[kChannels], input[kChannels], e[kChannels];
+  StepRange<T> range[kChannels][kPackets + 1];  // of a packet's Δ; one for padding
   // Sums over the states: what u and Δ collect, and y itself.
   Row<T, kItems> by_input[kChannels], by_step[kChannels], y[kChannels];
   Row<W, kItems> b[kStates], c[kStates];
@@ -120,8 +121,10 @@ struct BackwardScan {
   static constexpr int kTile = kLanes * kItems;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
   // Positions that are read again together on the way back: as many as registers allow.
-  static constexpr int kAgain = !kComplex && kMethod == Method::kRk4 ? 1 : 2;
-  static constexpr bool kPowers = kTakesPowers<kMethod, W>;
+  static constexpr int kAgain = !kComplex && (kMethod == Method::kRk4 || kMethod == Method::kBilinear) ? 1 : 2;
+  // States of a lane whose steps stand side by side in the code. Those that take double fill the cache of instructions one by one.
+  static constexpr int kTogether = kComplex && (kSumsPhi<kMethod> || kMethod == Method::kRk4) ? 1 : kOwn;
+  static constexpr bool kPowers = kSumsPhi<kMethod> && kHasCommonPath<W>;
   using SharedTile = BackwardTile<W, T, kItems, kPowers>;
 
   const BackwardParams& p;
@@ -194,6 +197,7 @@ struct BackwardScan {
     }
     tile.input[slot].packet[lane] = u;
     tile.delta[slot].packet[lane] = delta;
+    tile.range[slot][lane] = steps_of(delta.item);
     if (!with_gradient) return;
     widen(stored_dout, e.item);
     if (Layout::has_gate()) {
@@ -291,34 +295,19 @@ struct BackwardScan {
 
   HOLDFAST_DEVICE void step_forward(Forward& own, int packet, int r) const {
     const Items<T, kItems> delta = tile.delta[slot].packet[packet];
-    W a_bar[kItems];
-    if constexpr (kHasCommonSlopes<kMethod, W> || kHeld<kMethod>) {
-      Derivatives<kMethod, W> d[kItems];
-      differentiate<kMethod>(delta.item, own.a, powers_of(r), d);
-      const Items<T, kItems> input = tile.input[slot].packet[packet];
-      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) {
-        a_bar[i] = d[i].a_bar;
-        own.x = multiply_add(a_bar[i], own.x, times(b.item[i], h_times_u(d[i], input.item[i])));
-      }
-    } else {
-      // Derivatives cost as much again in double, and none is needed here.
-      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
-      Coefficients<W> both[kItems];
-      discretize<kMethod, false>(delta.item, own.a, inverses(own.a), b.item, both);
-      const Items<T, kItems> u = tile.input[slot].packet[packet];
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) {
-        a_bar[i] = both[i].a_bar;
-        own.x = multiply_add(a_bar[i], own.x, scaled(both[i].b_bar, u.item[i]));
-      }
+    Derivatives<kMethod, W> d[kItems];
+    differentiate<kMethod>(delta.item, tile.range[slot][packet], own.a, powers_of(r), d);
+    const Items<T, kItems> input = tile.input[slot].packet[packet];
+    const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      own.x = multiply_add(d[i].a_bar, own.x, times(b.item[i], h_times_u(d[i], input.item[i])));
     }
     if constexpr (kBidirectional) {
       const Items<T, kItems> e = tile.e[slot].packet[packet];
       const Packet<W, kItems> c = neighbours<kItems>(Layout::variable_c(), tile.c[r], packet, 0, own.c);
       HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) own.returned = a_bar[i] * scaled_add(c.item[i], e.item[i], own.returned);
+      for (int i = 0; i < kItems; ++i) own.returned = d[i].a_bar * scaled_add(c.item[i], e.item[i], own.returned);
     }
   }
 
@@ -344,7 +333,7 @@ struct BackwardScan {
         W* to = saved(before, first + lane);
         HOLDFAST_NO_UNROLL
         for (int packet = 0; packet < count; ++packet) {
-          HOLDFAST_UNROLL
+          HOLDFAST_UNROLL_BY(kTogether)
           for (int j = 0; j < kOwn; ++j) {
             if (j >= there) continue;
             save(own[j], to + j * kLanes);
@@ -396,7 +385,7 @@ struct BackwardScan {
                                  W (&db)[kItems], W (&dc)[kItems]) const {
     const Items<T, kItems> deltas = tile.delta[slot].packet[packet];
     Derivatives<kMethod, W> d[kItems];
-    differentiate<kMethod>(deltas.item, own.a, powers_of(r), d);
+    differentiate<kMethod>(deltas.item, tile.range[slot][packet], own.a, powers_of(r), d);
     // Behind each position x, and before it Ā p^b.
     W x[kItems], other[kItems + 1];
     other[0] = other_carried;
@@ -520,25 +509,29 @@ struct BackwardScan {
       }
       // A lane's states lie kLanes apart.
       const int there = active ? (dstate - first - lane + kLanes - 1) / kLanes : 0;
-      W* from = saved(before + count - 1, first + lane);
+      const W* from = saved(before + count - 1, first + lane);
       const long long sum_row = (part * p.batch * p.groups + group) * dstate + first + sum_state;
       long long to = (sum_row * p.seqlen + start + (count - 1) * kItems) * kWidth + sum_number;
+      // What is carried into a packet is on its way before the one behind it is done.
+      W carried[kOwn], other[kOwn];
+      const auto fetch = [&] {
+        HOLDFAST_UNROLL
+        for (int j = 0; j < kOwn; ++j) {
+          carried[j] = other[j] = real_as<W>(T(0));
+          if (j >= there) continue;
+          carried[j] = from[j * kLanes];
+          if (kBidirectional) other[j] = from[j * kLanes + other_direction()];
+        }
+      };
+      fetch();
       HOLDFAST_NO_UNROLL
       for (int packet = count - 1; packet >= 0; --packet) {
         const int valid = left - packet * kItems < kItems ? left - packet * kItems : kItems;
         if (!warp_is_idle) {
-          W carried[kOwn], other[kOwn];
-          HOLDFAST_UNROLL
-          for (int j = 0; j < kOwn; ++j) {
-            carried[j] = other[j] = real_as<W>(T(0));
-            if (j >= there) continue;
-            carried[j] = from[j * kLanes];
-            if (kBidirectional) other[j] = from[j * kLanes + other_direction()];
-          }
           Sums sums;
           HOLDFAST_UNROLL
           for (int i = 0; i < kItems; ++i) sums.by_input[i] = sums.by_step[i] = sums.y[i] = T(0);
-          HOLDFAST_UNROLL
+          HOLDFAST_UNROLL_BY(kTogether)
           for (int j = 0; j < kOwn; ++j) {
             const int r = j * kLanes + lane;
             W db[kItems], dc[kItems];
@@ -547,6 +540,8 @@ struct BackwardScan {
             if (Layout::variable_c()) store_share(dc, tile.parts[turn][1], r);
           }
           sum_over_lanes<kLanes / 2, 1, kItems>(sums.by_input, lane);
+          from -= dstate;
+          if (packet > 0) fetch();
           sum_over_lanes<kLanes / 2, 1, kItems>(sums.by_step, lane);
           if (Layout::has_gate()) sum_over_lanes<kLanes / 2, 1, kItems>(sums.y, lane);
           if (lane % (kLanes / kItems) == 0) {
@@ -568,7 +563,6 @@ struct BackwardScan {
           }
           turn ^= 1;
         }
-        from -= dstate;
         to -= kNumbers;
       }
       HOLDFAST_UNROLL

@@ -21,7 +21,7 @@ template <Method kMethod>
 HOLDFAST_DEVICE Derivatives<kMethod, float> derivatives_of(float z) {
   const float delta[1] = {1.0f};
   Derivatives<kMethod, float> out[1];
-  differentiate<kMethod>(delta, z, powers(z), out);
+  differentiate<kMethod>(delta, steps_of(delta), z, powers(z), out);
   return out[0];
 }
 
@@ -33,7 +33,7 @@ HOLDFAST_DEVICE float stored(float x) {
 }
 
 // φ in pairs; a NaN where the kernels do not ask for it.
-HOLDFAST_DEVICE Phi<Pair<float>> phi_of(float x) {
+HOLDFAST_DEVICE Phi phi_of(float x) {
   const Pair<float> z = {x, 0.0f};
   if (phi_in_f32(z)) return phi(z, exponential(z));
   const Pair<float> none = {x - x, 0.0f};

@@ -31,3 +31,16 @@ static inline unsigned __float_as_uint(float x) {
   std::memcpy(&bits, &x, sizeof bits);
   return bits;
 }
+
+static inline int __double2loint(double x) {
+  unsigned words[2];
+  std::memcpy(words, &x, sizeof x);
+  return static_cast<int>(words[0]);
+}
+
+static inline double __hiloint2double(int high, int low) {
+  const int words[2] = {low, high};
+  double x;
+  std::memcpy(&x, words, sizeof x);
+  return x;
+}

@@ -1,6 +1,6 @@
-// e^x, sin x and cos x of exponential.cuh on their own, in pairs and, of an x beside the given one, as common elements have them,
-// so that a test can try every reduced argument.
-#include "exponential.cuh"
+// e^x in pairs (exponential.cuh), e^x, sin x and cos x in double (wide.cuh) and, of an x beside the given one, as common elements have
+// them, so that a test can try every reduced argument.
+#include "wide.cuh"
 #include "host/interface.h"
 
 namespace {
@@ -16,14 +16,16 @@ extern "C" void holdfast_elementary(const float* hi, const float* lo, std::size_
   for (std::size_t i = 0; i < count; ++i) {
     const holdfast::Pair<float> x = {hi[i], lo[i]};
     const holdfast::RealExponential e = holdfast::exponential(x);
-    const holdfast::SineCosine t = holdfast::sine_cosine(x);
+    const holdfast::Complex<double> turned = holdfast::wide_exponential({0.0, sum(x)}).value;
+    const holdfast::Complex<double> grown = holdfast::wide_exponential({sum(x), 0.0}).value;
     const float a = hi[i] / kStep;
     const holdfast::CommonExponential parts = holdfast::common_exponential_parts(kStep, holdfast::octaves(a));
     // e^iy: nothing but the angle's own errors.
     const holdfast::Complex<float> common = holdfast::common_exponential(kStep, holdfast::Complex<float>{0.0f, a});
     results[i] = {sum(e.mantissa) * static_cast<double>(holdfast::power_of_two(e.exponent)),
-                  sum(t.sine),
-                  sum(t.cosine),
+                  grown.re,
+                  turned.im,
+                  turned.re,
                   static_cast<double>(kStep) * static_cast<double>(a),
                   static_cast<double>(holdfast::common_exponential(kStep, a)),
                   static_cast<double>(parts.slope * parts.f),

@@ -28,7 +28,7 @@ struct HoldfastInstantiation {
 // The functions of exponential.cuh at one x: e^x, sin x and cos x in pairs of floats, before they are rounded; and of common
 // elements, at an x beside it that is a product, that x, e^x, what e^x is beyond a power of two before it is rounded, sin x and cos x.
 struct HoldfastElementary {
-  double exponential, sine, cosine;
+  double exponential, wide_exponential, wide_sine, wide_cosine;
   double common_argument, common_exponential, common_growth, common_sine, common_cosine;
 };
 

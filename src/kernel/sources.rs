@@ -39,7 +39,7 @@ const HEADERS: &[Source] = sources![
     "chunk_steps.cuh", "complex.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh", "fast.cuh",
     "hardware.cuh", "hooks.cuh", "lanes.cuh", "launch.cuh", "launch_backward.cuh", "pair.cuh", "phi.cuh",
     "platform.cuh", "precise.cuh", "selective_scan.cuh", "selective_scan_backward.cuh", "step.cuh",
-    "storage.cuh",
+    "storage.cuh", "wide.cuh",
 ];
 
 /// Programs that no user runs.

@@ -127,15 +127,14 @@ impl Contract {
     ///   whose φ₃ adds 0.75u at Δ ≤ 1, 7.75u. The series of φ₂ is good to 1.8u, and what follows adds less;
     /// - rk4's sum, real: z − r two roundings, the quadratic three and 0.5u of its constants; their product, Δ and B: 8.5u.
     ///
-    /// The others, in pairs of floats (`discretize_in_pairs`), are good to less than these: there eˣ is good to 0.15u and e^iy
-    /// to 0.24u before anything is rounded, every reduced argument tried (`tests/kernel/exponential.rs`). Complex ones with
-    /// φ or rk4's sum are all of that kind:
+    /// Other real ones, in pairs of floats (`discretize_in_pairs`), are good to less than these: there eˣ is good to 0.15u before anything
+    /// is rounded, every reduced argument tried (`tests/kernel/exponential.rs`). Complex ones with φ or rk4's sum are computed in double
+    /// (`discretize_widely`), where eᶻ is good to 2⁻⁴⁴, and each part is rounded once:
     ///
-    /// - eᶻ beside them, complex: 0.39u and one rounding, 1.39u;
-    /// - rk4's sum: pairs, 2⁻²⁸ at the most cancellation that this path takes, and a rounding;
-    /// - φ, complex: a monitor keeps eᶻ's share within 4 times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding,
-    ///   3.21u. In the series the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over |φ₃| ≥ 0.119: 1.7u, and one
-    ///   rounding; where terms cancel the monitor watches it as it does eᶻ.
+    /// - eᶻ beside them: 1u and next to nothing, 1.5u promised;
+    /// - rk4's sum: at least 2⁻¹⁵ of its terms are left, 2⁻³⁴, and a rounding;
+    /// - φ: a monitor keeps the sum above 2⁻¹⁶ of what eᶻ − 1 is multiplied by, 2⁻²⁸, which closed forms lose near 0, too, where the series
+    ///   begins: 1/16u, and one rounding. 3.25u is promised, which pairs of floats kept before.
     ///
     /// These hold wherever Ā and B̄ are in f32's range ([`super::Promise::whole_range`]). What pairs of floats cannot do
     /// (Re z above 80.5, |Im z| above 1000, products that would leave the range) is computed in double. There z = ΔA is

@@ -215,12 +215,13 @@ c_struct! {
 }
 
 c_struct! {
-    /// The functions of `kernels/exponential.cuh` at one x: what the bounds on Ā rest on.
+    /// The functions of `kernels/exponential.cuh` and `wide.cuh` at one x: what the bounds on Ā rest on.
     #[derive(Default)]
     Elementary = "HoldfastElementary" {
         exponential: f64,
-        sine: f64,
-        cosine: f64,
+        wide_exponential: f64,
+        wide_sine: f64,
+        wide_cosine: f64,
         common_argument: f64,
         common_exponential: f64,
         common_growth: f64,
