@@ -105,7 +105,7 @@ impl<'a> Looks<'a> {
     }
 
     /// Looks that begin with the sequence and go on behind the first failure: of programs whose scans have not the specified states.
-    pub fn from_start(&self, case: &'a Case<'a>, tensors: &[TensorName], order: &[usize]) -> Self {
+    pub fn at_start(&self, case: &'a Case<'a>, tensors: &[TensorName], order: &[usize]) -> Self {
         let seqlen = case.problem.shape.seqlen;
         let firsts = order.iter().filter_map(|&row| Some((row, first_failure(case, row)?))).take(CHANNELS);
         let mut looks = Looks { all: Vec::new(), ..*self };

@@ -441,7 +441,7 @@ impl<'a> Search<'a> {
                 }
                 found.extend(self.explained_by(&program, writing.reads_far(), 1));
             } else {
-                let looks = self.looks.from_start(self.case, &self.tensors, &self.order);
+                let looks = self.looks.at_start(self.case, &self.tensors, &self.order);
                 let usual = std::mem::replace(&mut self.looks, looks);
                 if writing.leaves_the_range() {
                     let found_at = self.explained_by(&program, true, 0);

@@ -34,11 +34,8 @@ pub fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     let graph = &search.graph;
     let mut edits = Vec::new();
     for edit in plain {
-        let is_tried = match edit.patch {
-            Patch::Number(_) | Patch::Instead(_) | Patch::Other(_) | Patch::Times(_) | Patch::Over(_) => true,
-            Patch::Scaled(_) => true,
-            _ => false,
-        };
+        let is_value = matches!(edit.patch, Patch::Number(_) | Patch::Instead(_) | Patch::Other(_));
+        let is_tried = is_value || matches!(edit.patch, Patch::Times(_) | Patch::Over(_) | Patch::Scaled(_));
         let target = edit.target(graph);
         let extent_of = match edit.site {
             Site::Use { user, .. } => graph.extent(user),
