@@ -20,7 +20,8 @@
 //! Where the recorded value is infinite or NaN, a model agrees that is beyond the range of f32 there
 //! ([`Row::beyond`]); before that, and in channels that stay within the range, values have to
 //! be finite and fit. What is no number proves nothing by itself: finite wrong elements and channels that leave the range at exactly
-//! the model's position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same.
+//! the model's position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same. The first channel of each
+//! such position counts for three: it says which one of as many as the sequence has.
 //!
 //! A recording that no model explains may be an edit of the specified program, which is looked for there and accepted by the same rule
 //! ([`super::explain`]).

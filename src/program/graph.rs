@@ -206,7 +206,7 @@ pub struct Scan {
     pub stored: Option<(InputType, Option<Set>)>,
     /// A factor that what is carried has as it arrives at some positions.
     pub carried: Option<(Real, Set)>,
-    /// Limits that x is kept within as it is carried on.
+    /// Limits that the real part of x is kept within as it is carried on.
     pub limits: Option<(Real, Real)>,
     /// How decay and x are multiplied.
     pub product: Product,

@@ -42,7 +42,7 @@ pub enum Symbol {
     HByDelta,
     ABarByA,
     HByA,
-    /// Of a scan in chunks: the state of a chunk by itself, the product of the decays since its start, and what is carried into it.
+    /// State of a chunk by itself, the product of the decays since its start, and what is carried into it, of a scan in chunks.
     ChunkState,
     ChunkDecay,
     ChunkCarry,

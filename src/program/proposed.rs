@@ -8,7 +8,7 @@ use super::{Program, Symbol};
 use crate::formula::Fraction;
 use crate::problem::{InputType, Problem, Weights};
 
-/// What is added to a divisor against division by 0.
+/// Guards that are added to divisors against division by 0.
 const GUARDS: [f64; 9] = [1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
 
 /// Limits of exponents that people type against overflow.
@@ -63,7 +63,7 @@ pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
     sites
 }
 
-/// What Ā, h and the input are made of, in a part of a scan in chunks or by running sums alone, and in one use of that.
+/// Parts of Ā, h and the input, each in one part of a scan in chunks or by running sums alone, and in one use of that.
 fn parts_of_chunks(graph: &Graph, program: &Program) -> Vec<Site> {
     let symbols = [Symbol::ChunkState, Symbol::ChunkDecay, Symbol::ChunkCarry, Symbol::ExponentSum];
     let (Some(state), Some(first)) =
@@ -169,12 +169,10 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         };
         let is_exponent = |user: &Id| *graph.op(*user) == Op::Apply(Function::Exp, target);
         if reached.iter().any(is_exponent) {
-            let typed = EXPONENTS.into_iter();
-            typed.for_each(|most| {
-                [Patch::AtMost(Real::new(most)), Patch::AtLeast(Real::new(-most))]
-                    .into_iter()
-                    .for_each(&mut add)
-            });
+            for most in EXPONENTS {
+                add(Patch::AtMost(Real::new(most)));
+                add(Patch::AtLeast(Real::new(-most)));
+            }
         }
         let one = graph.find(&Op::Number(Real::new(1.0))).filter(|_| reached.iter().any(is_divisor));
         if let Some(one) = one {
@@ -226,20 +224,17 @@ pub fn step_for_values(graph: &Graph, program: &Program) -> Vec<Edit> {
 
 /// Constant factors that are left out.
 fn constants(graph: &Graph, reached: &[Id]) -> Vec<Edit> {
-    let patch = Patch::Number(Real::new(1.0));
-    let of_product = |user: &Id| {
-        let operands = match graph.op(*user) {
-            Op::Product(of) => of.clone(),
-            _ => Vec::new(),
-        };
-        let is_factor = |id: Id| matches!(graph.op(id), Op::Number(number) if number.value().abs() != 1.0);
-        let numbers = operands.into_iter().enumerate().filter(move |(_, id)| is_factor(*id));
-        let user = *user;
-        numbers
-            .map(move |(operand, _)| Edit { site: Site::Use { user, operand }, patch, when: None })
-            .collect::<Vec<_>>()
-    };
-    reached.iter().flat_map(of_product).collect()
+    let mut edits = Vec::new();
+    for &user in reached {
+        let Op::Product(of) = graph.op(user) else { continue };
+        for (operand, id) in of.iter().enumerate() {
+            if matches!(graph.op(*id), Op::Number(number) if number.value().abs() != 1.0) {
+                let patch = Patch::Number(Real::new(1.0));
+                edits.push(Edit { site: Site::Use { user, operand }, patch, when: None });
+            }
+        }
+    }
+    edits
 }
 
 /// Inputs that are read some blocks before, of a run that goes wrong at the start of one.
@@ -325,7 +320,7 @@ pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<E
     edits
 }
 
-/// What goes wrong in an operation on complex numbers.
+/// Slips in an operation on complex numbers.
 fn slips(op: &Op) -> Vec<Patch> {
     match op {
         Op::Product(of) if of.iter().any(|id| of.iter().filter(|other| *other == id).count() > 1) => {

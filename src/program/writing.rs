@@ -268,7 +268,7 @@ fn running_sums(program: &Program, divided: bool, graph: &mut Graph) -> Option<P
     Some(program)
 }
 
-/// The same with a product of some factors of the input as a node of its own.
+/// A program in which a product of some factors of the input is a node of its own.
 fn grouped(program: &Program, group: Group, graph: &mut Graph) -> Option<Program> {
     let Op::Scan(scan) = *graph.op(program.find(Symbol::State)?) else { return None };
     let Op::Product(factors) = graph.op(scan.drive).clone() else { return None };

@@ -21,10 +21,10 @@ use crate::programs::problem;
 use crate::support::problems::generator;
 
 /// Bits of an edit that somebody may well make.
-const FEW: f64 = 5.5;
+const LIKELY: f64 = 5.5;
 
 /// Bounds beyond which an error shows its cause.
-const FAR: f64 = 256.0;
+const SHOWING: f64 = 256.0;
 
 struct Planting {
     method: Method,
@@ -72,7 +72,7 @@ impl Planting {
         let (got, want) = (&got[name].values, &self.want[name]);
         let share =
             |(i, got): (usize, &f64)| (got - want.values[i]).abs() / self.bounds[name][i / want.width];
-        got.iter().enumerate().map(share).fold(0.0, f64::max) > FAR
+        got.iter().enumerate().map(share).fold(0.0, f64::max) > SHOWING
     }
 
     fn fails(&self, got: &Gradients<f64>, name: GradientName) -> bool {
@@ -184,7 +184,7 @@ fn an_edit_of_a_gradient_that_is_planted_is_found() {
                 let nodes = graph.len();
                 let mut edits = proposed::plain(&graph, &program, &planting.problem);
                 // What is computed is hardly read at another position.
-                edits.retain(|edit| edit.cost() <= FEW && !matches!(edit.patch, Patch::At(..)));
+                edits.retain(|edit| edit.cost() <= LIKELY && !matches!(edit.patch, Patch::At(..)));
                 for edit in edits.into_iter().skip(5).step_by(997) {
                     let edited = edit.apply(&mut graph, &program);
                     let got = planting.with(name, &graph, &edited);

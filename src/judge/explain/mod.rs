@@ -28,12 +28,11 @@ use self::look::Looks;
 use super::diagnose::fit::{Fit, channels_by_error, fit};
 use super::diagnose::{Case, FEWEST_TOLD, NEARLY};
 use crate::formula::Form;
-use crate::problem::conventions::Direction;
 use crate::problem::{Operand, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
 use crate::program::writing::{Group, Writing};
-use crate::program::{Axis, Condition, Function, Graph, Op, Place, Program};
+use crate::program::{Function, Graph, Program};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
@@ -43,7 +42,7 @@ const BESIDE: f64 = 1.0;
 const SAID: usize = 3;
 
 /// Units of work in which one edit is looked for.
-const MOST: u64 = 100_000_000;
+const EDIT_WORK: u64 = 100_000_000;
 /// Outputs, or residuals, that differ by less than this, relative, are of the same computation.
 const SAME: f64 = 1e-6;
 /// Wrong elements of which an explanation has to tell one at least.
@@ -66,7 +65,7 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
     (graph, program)
 }
 
-/// One edit that explains the failing tensors of a case, or another form, best first; within [`MOST`] of work, and as much again where some
+/// One edit that explains the failing tensors of a case, or another form, best first; within [`EDIT_WORK`] of work, and as much again where some
 /// channels pass.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     of_each(case, failing, &|search| search.with_an_edit())
@@ -259,14 +258,14 @@ impl<'a> Search<'a> {
     /// One edit, in all channels or in those that fail. Where others pass, what holds everywhere is an edit that changes nothing in
     /// these, as that of an input that they have not.
     fn with_an_edit(&mut self) -> Vec<Found> {
-        self.most = self.case.work.done() + MOST;
+        self.most = self.case.work.done() + EDIT_WORK;
         let Some(part) = part::failing(self.case, &self.tensors) else { return self.alone() };
         let found = self.first(&[&Self::with_plain, &Self::with_number]);
         if !found.is_empty() {
             return found;
         }
         // Channels that pass compute what is specified.
-        self.most = self.case.work.done() + MOST;
+        self.most = self.case.work.done() + EDIT_WORK;
         self.order.retain(|row| part.rows.contains(row));
         self.part = Some(part.described);
         self.alone()
@@ -325,86 +324,6 @@ impl<'a> Search<'a> {
             Writing::Specified => edits,
             _ => proposed::of_writing(&self.graph, &self.program, edits, self.known),
         }
-    }
-
-    /// One edit more at some positions or at some states.
-    fn at_places(&mut self) -> Vec<Found> {
-        let plain = self.of_writing(proposed::plain(&self.graph, &self.program, self.case.problem));
-        let places = match self.writing {
-            Writing::Specified => self.places(),
-            _ => self.looks.beginning(self.case.problem.shape.seqlen).into_iter().collect(),
-        };
-        for place in places {
-            let mut edits = plain.clone();
-            if self.writing == Writing::Specified {
-                edits.extend(proposed::of_blocks(&self.graph, &self.program, place));
-            }
-            let edits = self.at(&edits, place);
-            let found = self.tried(edits);
-            if !found.is_empty() || self.is_over() {
-                return found;
-            }
-        }
-        Vec::new()
-    }
-
-    /// A factor more there.
-    fn scaled_at_places(&mut self) -> Vec<Found> {
-        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
-        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
-        for place in self.places() {
-            let edits = self.at(&factors, place);
-            let found = self.with_numbers(&edits);
-            if !found.is_empty() || self.is_over() {
-                return found;
-            }
-        }
-        Vec::new()
-    }
-
-    fn places(&self) -> Vec<Place> {
-        let mut places = self.looks.places(self.case);
-        // Positions of a reversed run would be told against the file's own order.
-        let is_reversed = self.case.problem.conventions.direction == Direction::Reverse;
-        places.retain(|place| place.axis == Axis::State || !is_reversed);
-        places
-    }
-
-    /// These edits at a place.
-    fn at(&self, edits: &[Edit], place: Place) -> Vec<Edit> {
-        // Some states of what all states have alike are no place.
-        let is_there =
-            |edit: &&Edit| place.axis != Axis::State || self.graph.extent(edit.target(&self.graph)).state;
-        let placed = |edit: &Edit| Edit { when: Some(Condition::At(place)), ..*edit };
-        edits.iter().filter(is_there).map(placed).collect()
-    }
-
-    /// One edit more where a value is small or large.
-    fn at_values(&mut self) -> Vec<Found> {
-        if !self.tensors.contains(&TensorName::Out) {
-            return Vec::new();
-        }
-        let mut plain = proposed::plain(&self.graph, &self.program, self.case.problem);
-        plain.extend(proposed::step_for_values(&self.graph, &self.program));
-        let conditioned = values::conditioned(self, &plain);
-        self.tried(conditioned)
-    }
-
-    /// A factor more there.
-    fn scaled_at_values(&mut self) -> Vec<Found> {
-        if !self.tensors.contains(&TensorName::Out) {
-            return Vec::new();
-        }
-        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
-        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
-        let mut conditioned = values::conditioned(self, &factors);
-        // Series and closed forms are chosen by the exponent.
-        let is_exponent = |edit: &Edit| {
-            let of = edit.when.and_then(Condition::of);
-            of.is_some_and(|of| matches!(self.graph.op(of), Op::Product(_)) && self.graph.extent(of).state)
-        };
-        conditioned.retain(is_exponent);
-        self.with_numbers(&conditioned)
     }
 
     /// Other forms, and one edit of other ways of writing; in chunks of usual lengths, too, where nothing tells their length.

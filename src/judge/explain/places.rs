@@ -1,12 +1,70 @@
 //! Positions and states at which alone something may be wrong.
 
-use super::is_wrong;
+use super::{Found, Search, is_wrong};
 use crate::judge::diagnose::Case;
-use crate::program::{Place, Set};
+use crate::problem::conventions::Direction;
+use crate::program::edit::{Edit, Patch};
+use crate::program::proposed;
+use crate::program::writing::Writing;
+use crate::program::{Axis, Condition, Place, Set};
 use crate::tensor::TensorName;
 
 /// States at which an edit is tried alone.
 const STATES: u32 = 16;
+
+impl Search<'_> {
+    /// One edit more at some positions or at some states.
+    pub(super) fn at_places(&mut self) -> Vec<Found> {
+        let plain = self.of_writing(proposed::plain(&self.graph, &self.program, self.case.problem));
+        let places = match self.writing {
+            Writing::Specified => self.places(),
+            _ => self.looks.beginning(self.case.problem.shape.seqlen).into_iter().collect(),
+        };
+        for place in places {
+            let mut edits = plain.clone();
+            if self.writing == Writing::Specified {
+                edits.extend(proposed::of_blocks(&self.graph, &self.program, place));
+            }
+            let edits = self.at(&edits, place);
+            let found = self.tried(edits);
+            if !found.is_empty() || self.is_over() {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
+    /// A factor more there.
+    pub(super) fn scaled_at_places(&mut self) -> Vec<Found> {
+        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
+        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
+        for place in self.places() {
+            let edits = self.at(&factors, place);
+            let found = self.with_numbers(&edits);
+            if !found.is_empty() || self.is_over() {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let mut places = self.looks.places(self.case);
+        // Positions of a reversed run would be told against the file's own order.
+        let is_reversed = self.case.problem.conventions.direction == Direction::Reverse;
+        places.retain(|place| place.axis == Axis::State || !is_reversed);
+        places
+    }
+
+    /// These edits at a place.
+    fn at(&self, edits: &[Edit], place: Place) -> Vec<Edit> {
+        // Some states of what all states have alike are no place.
+        let is_there =
+            |edit: &&Edit| place.axis != Axis::State || self.graph.extent(edit.target(&self.graph)).state;
+        let placed = |edit: &Edit| Edit { when: Some(Condition::At(place)), ..*edit };
+        edits.iter().filter(is_there).map(placed).collect()
+    }
+}
 
 /// Positions at which an edit may hold alone, of a run that is right before `first`, or of one in both directions that is right
 /// behind `last`.

@@ -149,7 +149,6 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::Powers(powers) => {
             format!("in {old}, z being what stands there more than once, {}", powers.text())
         }
-        Patch::Slipped(_) => format!("{} stands in the place of {old}", printer.text(patched)),
         Patch::Multiplied(product) => format!(
             "the product (a + ib)(c + id) of decay and state is {} in the scan of {old}",
             product.text()
@@ -397,6 +396,17 @@ fn part(graph: &Graph, program: &Program, id: Id) -> Option<&'static str> {
     }
 }
 
+/// Names a product of some factors of the input.
+fn group(graph: &Graph, id: Id) -> &'static str {
+    let factors = graph.op(id).operands();
+    let has = |input: Input| factors.iter().any(|id| *graph.op(*id) == Op::Input(input));
+    match (has(Input::B), has(Input::U)) {
+        (true, true) => "b-times-u",
+        (_, true) => "du",
+        _ => "b-bar",
+    }
+}
+
 /// A node by its part in the program.
 fn word(graph: &Graph, program: &Program, id: Id) -> String {
     if let Some((symbol, _)) = program.named.iter().find(|(_, named)| *named == id) {
@@ -417,16 +427,7 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Symbol::ChunkDecay => "product",
             Symbol::ChunkCarry => "carried",
             Symbol::ExponentSum => "exponent-sum",
-            Symbol::Group => match *graph.op(id) {
-                Op::Product(ref of)
-                    if of.len() == 2
-                        && of.iter().all(|id| matches!(graph.op(*id), Op::Input(Input::B | Input::U))) =>
-                {
-                    "b-times-u"
-                }
-                Op::Product(ref of) if of.iter().any(|id| *graph.op(*id) == Op::Input(Input::U)) => "du",
-                _ => "b-bar",
-            },
+            Symbol::Group => group(graph, id),
             Symbol::Gradient(_) => "gradient",
         }
         .to_owned();

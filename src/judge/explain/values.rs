@@ -4,11 +4,13 @@
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 
-use super::Search;
 use super::evaluate::Evaluator;
 use super::functions::modulus;
+use super::{Found, Search};
 use crate::program::edit::{Edit, Patch, Site};
+use crate::program::proposed;
 use crate::program::{Condition, Id, Op, Real, Symbol};
+use crate::tensor::TensorName;
 
 /// Limits that people type.
 const LIMITS: [f64; 25] = [
@@ -20,8 +22,38 @@ const ZERO: f64 = f32::MIN_POSITIVE as f64;
 /// Channels in whose values limits have to differ.
 const CHANNELS: usize = 3;
 
+impl Search<'_> {
+    /// One edit more where a value is small or large.
+    pub(super) fn at_values(&mut self) -> Vec<Found> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let mut plain = proposed::plain(&self.graph, &self.program, self.case.problem);
+        plain.extend(proposed::step_for_values(&self.graph, &self.program));
+        let conditioned = conditioned(self, &plain);
+        self.tried(conditioned)
+    }
+
+    /// A factor more there.
+    pub(super) fn scaled_at_values(&mut self) -> Vec<Found> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
+        factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
+        let mut conditioned = conditioned(self, &factors);
+        // Series and closed forms are chosen by the exponent.
+        let is_exponent = |edit: &Edit| {
+            let of = edit.when.and_then(Condition::of);
+            of.is_some_and(|of| matches!(self.graph.op(of), Op::Product(_)) && self.graph.extent(of).state)
+        };
+        conditioned.retain(is_exponent);
+        self.with_numbers(&conditioned)
+    }
+}
+
 /// Edits under each condition that divides the values of the most wrong channels in another way.
-pub fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
+fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     let nodes = search.graph.reached(&[search.program.out, search.program.last_state]);
     let is_argument =
         |id: &Id| nodes.iter().any(|user| matches!(search.graph.op(*user), Op::Apply(_, of) if of == id));

@@ -8,7 +8,7 @@ use crate::program::{
 
 /// Members of a sum up to which each may be missing alone.
 const MEMBERS: usize = 256;
-/// The same of those that may be any of them.
+/// Members of a sum up to which any of them may be.
 const FEW_MEMBERS: usize = 32;
 
 /// What a fold sums over, as an axis, and how many it sums.

@@ -1,4 +1,4 @@
-//! What is tried of a backward pass: a way of writing it, with a change or two.
+//! Hypotheses of a backward pass: a way of writing it, with a change or two.
 
 use super::backward::Backward;
 use super::part::Part;
@@ -52,7 +52,7 @@ impl Change {
         matches!(self, Change::Model(model) if model.is_separate())
     }
 
-    /// The same with another number.
+    /// This change with another number.
     pub fn with(self, by: f64) -> Change {
         let by = Real::new(by);
         match self {
@@ -115,7 +115,7 @@ impl Hypothesis {
         self.change.is_some() && (self.base.first.is_some() || self.base.writing.is_a_mistake())
     }
 
-    /// What it is as a base of others.
+    /// The base that it is for second changes; none of what is two already, or holds in a part alone.
     pub fn as_base(&self) -> Option<Base> {
         let is_single = self.part.is_none() && self.base.first.is_none() && !self.is_pair();
         is_single.then_some(Base { writing: self.base.writing, first: self.change })

@@ -1,7 +1,7 @@
 //! What a failed backward pass computed, as the specified one with an edit: the search of [`super`], for gradients (spec.md §6).
 //!
-//! What has a name that scripts know is tried first: the [models](crate::judge::faults::gradients), which are edits, too. Each gradient is
-//! looked at where it is most wrong, and what that does not refute in whole.
+//! [Models](crate::judge::faults::gradients), which are edits with a name that scripts know, come first. Each gradient is looked at
+//! where it is most wrong, and what that does not refute in whole.
 
 mod backward;
 mod edits;
@@ -10,6 +10,7 @@ mod hypothesis;
 mod names;
 mod part;
 mod rows;
+mod said;
 
 use std::rc::Rc;
 
@@ -24,7 +25,6 @@ use self::part::Part;
 use self::rows::channels;
 pub use self::rows::{Row, row, rows};
 use super::evaluate::Evaluator;
-use super::{SAID, SAME, said};
 use crate::formula::Form;
 use crate::judge::diagnose::{NEEDED, Work};
 use crate::judge::faults::gradients::{self as faults, Ends, Fault, Model, models, parts};
@@ -36,24 +36,22 @@ use crate::program::adjoint::Derivation;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Graph, Id, Place, Program, Set, Symbol};
+use crate::program::{Graph, Id, Place, Program, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, U, Z};
 use crate::tensor::{Gradients, Named};
 
 /// Units of work in which one edit of a gradient is looked for.
-const MOST: u64 = 20_000_000;
+const EDIT_WORK: u64 = 20_000_000;
 /// Positions times states up to which the values of a way of writing are kept, of all channels or of the most wrong row.
 const KEPT: usize = 1 << 15;
-/// The same of all values of a pass that is computed in whole.
+/// Positions times states up to which all values of a pass that is computed in whole are kept.
 const WHOLE: usize = 1 << 17;
 /// Bits within which edits that explain a gradient are said beside each other, and how many are compared in others.
 const BESIDE: f64 = 1.0;
 const CANDIDATES: usize = 12;
 /// How far beyond its bound an edit puts a gradient that is right, at least, if it is not so.
 const CONTRADICTS: f64 = 4.0;
-/// Lengths of chunks that are tried for each end of what is wrong.
-const DIVISORS: usize = 8;
 /// Changes that a second one is tried with, the most of the error that they leave, and the most bits of the second.
 const FIRSTS: usize = 16;
 const WORTH: f64 = 0.97;
@@ -360,46 +358,6 @@ impl<'a> Search<'a> {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Places where chunks may begin, by the first and the last positions that are wrong.
-    fn find_places(&mut self) {
-        let seqlen = self.case.problem.shape.seqlen;
-        let (mut first, mut last) = (seqlen, 0);
-        for one in self.failing.iter().filter(|one| self.case.problem.varies(one.name)) {
-            for element in one.rows.iter().flat_map(|row| &row.elements) {
-                if largest(self.case, one.name, element.index) > 1.0 {
-                    (first, last) = (first.min(element.at.0), last.max(element.at.0));
-                }
-            }
-        }
-        let divisors = |of: usize| {
-            (2..=of).rev().filter(move |by| of.is_multiple_of(*by)).take(DIVISORS).map(|of| of as u32)
-        };
-        let mut sets = vec![Set::Only(0)];
-        if first > last {
-            let lengths = (2..12).map(|power| 1 << power).filter(|of| (*of as usize) < seqlen);
-            self.chunks = lengths.clone().map(|of| (of, Ends::Any)).collect();
-            sets.extend(lengths.flat_map(|of| [Set::Multiples(of), Set::BeforeMultiples(of)]));
-        } else {
-            let is_within = |(of, _): &(u32, Ends)| (*of as usize) < seqlen;
-            let ends = [(first, Ends::From), (last + 1, Ends::Before)];
-            let chunks = ends.into_iter().flat_map(|(at, ends)| divisors(at).map(move |of| (of, ends)));
-            self.chunks = chunks.filter(is_within).collect();
-            sets.extend(divisors(first).map(Set::Multiples));
-            sets.extend(divisors(first + 1).map(Set::BeforeMultiples));
-            if last + 1 < seqlen {
-                sets.extend(divisors(last + 1).flat_map(|of| [Set::BeforeMultiples(of), Set::Multiples(of)]));
-                sets.extend(divisors(last).map(Set::Multiples));
-            }
-        }
-        let mut known: Vec<Set> = Vec::new();
-        for set in sets {
-            if !known.contains(&set) {
-                known.push(set);
-            }
-        }
-        self.places = known.into_iter().map(Place::positions).collect();
-    }
-
     /// What explains a gradient: a change of the specified pass or another way of writing it, a change of the pass as automatic
     /// differentiation has it, or a number; in all of it, or in the part that is wrong.
     fn of_tensor(&mut self, at: usize) -> Vec<Hypothesis> {
@@ -477,7 +435,7 @@ impl<'a> Search<'a> {
 
     /// One change of a way of writing, the cheapest first.
     fn changed(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
-        let most = self.case.work.done() + MOST;
+        let most = self.case.work.done() + EDIT_WORK;
         let mut found: Vec<Hypothesis> = Vec::new();
         self.partial.clear();
         for one in self.tried(at, base, part) {
@@ -512,7 +470,7 @@ impl<'a> Search<'a> {
     }
 
     fn with_numbers(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
-        let most = self.case.work.done() + MOST;
+        let most = self.case.work.done() + EDIT_WORK;
         let Some(number) = self.written(base) else { return Vec::new() };
         let Some(program) = self.written[number].of(self.failing[at].name) else { return Vec::new() };
         let graph = &self.written[number].graph;
@@ -556,7 +514,7 @@ impl<'a> Search<'a> {
             is_new
         });
         bases.truncate(FIRSTS);
-        let most = self.case.work.done() + MOST;
+        let most = self.case.work.done() + EDIT_WORK;
         for (_, base) in bases {
             if let Some(one) = self.beside(at, base, most) {
                 return vec![one];
@@ -618,109 +576,5 @@ impl<'a> Search<'a> {
             }
         }
         false
-    }
-
-    /// What was found in words, for each gradient; of what computes the same, the first.
-    fn said(&mut self, found: &[Hypothesis]) -> Named<Vec<Diagnosis>, GradientName> {
-        let mut ranked = Vec::new();
-        for one in found {
-            let fits: Vec<Option<Fit>> = (0..self.failing.len())
-                .map(|at| self.fit(at, one).filter(|fit| fit.explains(one) || fit.agrees(one)))
-                .collect();
-            let count = fits.iter().flatten().count();
-            ranked.push((self.contradicts(one), std::cmp::Reverse(count), *one, fits));
-        }
-        ranked.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.cost().total_cmp(&b.2.cost())));
-        let mut said = Named::default();
-        for at in 0..self.failing.len() {
-            let (name, rows) = (self.failing[at].name, self.failing[at].rows.clone());
-            let (mut sentences, mut known): (Vec<Diagnosis>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
-            for (is_contradicted, _, one, fits) in &ranked {
-                let Some((number, id)) = self.node(name, one).filter(|_| fits[at].is_some()) else {
-                    continue;
-                };
-                let values = self.values((number, id), (name, one.part), &rows[0]);
-                self.written[number].forget();
-                let values: Vec<f64> = values.into_iter().map(|(_, value, _)| value).collect();
-                let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(b.abs()) || a == b;
-                if known.iter().any(|known| known.iter().zip(&values).all(is_near)) {
-                    continue;
-                }
-                known.push(values);
-                let Some(fit) = fits[at] else { continue };
-                sentences.extend(self.sentence(name, one, *is_contradicted, fit.residual()));
-            }
-            sentences.truncate(SAID);
-            said.insert(name, sentences);
-        }
-        said
-    }
-
-    fn sentence(
-        &mut self,
-        name: GradientName,
-        one: &Hypothesis,
-        is_contradicted: bool,
-        residual: f64,
-    ) -> Option<Diagnosis> {
-        let problem = self.case.problem;
-        let seqlen = problem.shape.seqlen as u32;
-        let specified = self.written(Base::default())?;
-        let before = self.written[specified].of(name)?;
-        let lines = super::said::lines(&self.written[specified].graph, &before);
-        let (mut names, mut whats) = (Vec::new(), Vec::new());
-        let mut add = |(name, what): (String, String)| {
-            names.push(name);
-            whats.push(what);
-        };
-        // What holds in the first change's base is said of that.
-        let bases = [Base::of(one.base.writing), one.base];
-        for (base, change) in bases.into_iter().zip([one.base.first, one.change]).rev() {
-            let number = self.written(base)?;
-            let written = &mut self.written[number];
-            match change {
-                None => {}
-                Some(Change::Model(model)) => add((model.name(), model.what())),
-                Some(Change::Edit(edit)) => {
-                    let program = written.of(name)?;
-                    let what = said::sentence(&mut written.graph, &program, &edit);
-                    add((names::named(&written.graph, &program, &edit, problem), what));
-                }
-            }
-            written.forget();
-        }
-        if one.base.writing.is_a_mistake() {
-            add(one.base.writing.said(seqlen));
-        }
-        let (number, id) = self.node(name, one)?;
-        let written = &mut self.written[number];
-        let mut program = written.program.clone();
-        program = match one.change {
-            None => program,
-            Some(Change::Edit(edit)) => edit.apply(&mut written.graph, &program),
-            Some(Change::Model(model)) => model.program(&mut written.graph, &program, problem)?,
-        };
-        program
-            .named
-            .iter_mut()
-            .filter(|(symbol, _)| *symbol == Symbol::Gradient(name))
-            .for_each(|one| one.1 = id);
-        let after = of_gradient(&written.graph, &program, name)?;
-        let mut what = whats.join("; ");
-        // Other forms differ in every line.
-        if one.changes().next().is_some() {
-            what += &said::differing((&lines, "specified"), &said::lines(&written.graph, &after));
-        }
-        if let Some(part) = one.part {
-            let text = |of: Id| said::text(&written.graph, &before, of);
-            what = format!("{} alone: {what}", part.described(text));
-        }
-        written.forget();
-        if is_contradicted {
-            what = format!("in {name} alone: {what}");
-        }
-        let name = names.join(" + ");
-        let name = names::in_part(one.part.is_some(), &name).to_owned();
-        Some(Diagnosis { name, what, residual })
     }
 }

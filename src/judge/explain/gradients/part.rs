@@ -4,15 +4,61 @@ use super::Search;
 use super::fit::largest;
 use super::hypothesis::Base;
 use super::rows::{Element, Row, index_along};
+use crate::judge::faults::gradients::Ends;
 use crate::judge::numbers::roundest;
 use crate::program::{Axis, Id, Input, Op, Place, Real, Set, Symbol};
 use crate::tensor::GradientName::{self, Delta, U, Z};
+
+/// Lengths of chunks that are tried for each end of what is wrong.
+const DIVISORS: usize = 8;
 
 /// Wrong and right elements that a limit is to tell apart, of either as many.
 const TELLING: usize = 4;
 
 /// Bounds above which a right element has a size.
 const SIZED: f64 = 4096.0;
+
+impl Search<'_> {
+    /// Places where chunks may begin, by the first and the last positions that are wrong.
+    pub(super) fn find_places(&mut self) {
+        let seqlen = self.case.problem.shape.seqlen;
+        let (mut first, mut last) = (seqlen, 0);
+        for one in self.failing.iter().filter(|one| self.case.problem.varies(one.name)) {
+            for element in one.rows.iter().flat_map(|row| &row.elements) {
+                if largest(self.case, one.name, element.index) > 1.0 {
+                    (first, last) = (first.min(element.at.0), last.max(element.at.0));
+                }
+            }
+        }
+        let divisors = |of: usize| {
+            (2..=of).rev().filter(move |by| of.is_multiple_of(*by)).take(DIVISORS).map(|of| of as u32)
+        };
+        let mut sets = vec![Set::Only(0)];
+        if first > last {
+            let lengths = (2..12).map(|power| 1 << power).filter(|of| (*of as usize) < seqlen);
+            self.chunks = lengths.clone().map(|of| (of, Ends::Any)).collect();
+            sets.extend(lengths.flat_map(|of| [Set::Multiples(of), Set::BeforeMultiples(of)]));
+        } else {
+            let is_within = |(of, _): &(u32, Ends)| (*of as usize) < seqlen;
+            let ends = [(first, Ends::From), (last + 1, Ends::Before)];
+            let chunks = ends.into_iter().flat_map(|(at, ends)| divisors(at).map(move |of| (of, ends)));
+            self.chunks = chunks.filter(is_within).collect();
+            sets.extend(divisors(first).map(Set::Multiples));
+            sets.extend(divisors(first + 1).map(Set::BeforeMultiples));
+            if last + 1 < seqlen {
+                sets.extend(divisors(last + 1).flat_map(|of| [Set::BeforeMultiples(of), Set::Multiples(of)]));
+                sets.extend(divisors(last).map(Set::Multiples));
+            }
+        }
+        let mut known: Vec<Set> = Vec::new();
+        for set in sets {
+            if !known.contains(&set) {
+                known.push(set);
+            }
+        }
+        self.places = known.into_iter().map(Place::positions).collect();
+    }
+}
 
 /// Elements of a gradient: some indices along an axis, or those at which a value is beyond a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Every fault model of a backward pass.
 
-use super::pass::is_of_channels;
+use super::sums::is_of_channels;
 use super::{Change, Fault, Side};
 use crate::problem::InputType;
 use crate::program::edit::padded_decay;

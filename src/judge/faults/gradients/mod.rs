@@ -5,6 +5,7 @@
 
 mod list;
 mod pass;
+mod sums;
 
 pub use self::list::ALL;
 use self::pass::Pass;

@@ -1,0 +1,115 @@
+//! Hypotheses in words.
+
+use super::fit::Fit;
+use super::hypothesis::{Base, Change, Hypothesis, of_gradient};
+use super::{Search, names};
+use crate::judge::explain::{SAID, SAME, said};
+use crate::program::{Id, Symbol};
+use crate::results::Diagnosis;
+use crate::tensor::{GradientName, Named};
+
+impl Search<'_> {
+    /// What was found in words, for each gradient; of what computes the same, the first.
+    pub(super) fn said(&mut self, found: &[Hypothesis]) -> Named<Vec<Diagnosis>, GradientName> {
+        let mut ranked = Vec::new();
+        for one in found {
+            let fits: Vec<Option<Fit>> = (0..self.failing.len())
+                .map(|at| self.fit(at, one).filter(|fit| fit.explains(one) || fit.agrees(one)))
+                .collect();
+            let count = fits.iter().flatten().count();
+            ranked.push((self.contradicts(one), std::cmp::Reverse(count), *one, fits));
+        }
+        ranked.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.cost().total_cmp(&b.2.cost())));
+        let mut said = Named::default();
+        for at in 0..self.failing.len() {
+            let (name, rows) = (self.failing[at].name, self.failing[at].rows.clone());
+            let (mut sentences, mut known): (Vec<Diagnosis>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
+            for (is_contradicted, _, one, fits) in &ranked {
+                let Some((number, id)) = self.node(name, one).filter(|_| fits[at].is_some()) else {
+                    continue;
+                };
+                let values = self.values((number, id), (name, one.part), &rows[0]);
+                self.written[number].forget();
+                let values: Vec<f64> = values.into_iter().map(|(_, value, _)| value).collect();
+                let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(b.abs()) || a == b;
+                if known.iter().any(|known| known.iter().zip(&values).all(is_near)) {
+                    continue;
+                }
+                known.push(values);
+                let Some(fit) = fits[at] else { continue };
+                sentences.extend(self.sentence(name, one, *is_contradicted, fit.residual()));
+            }
+            sentences.truncate(SAID);
+            said.insert(name, sentences);
+        }
+        said
+    }
+
+    fn sentence(
+        &mut self,
+        name: GradientName,
+        one: &Hypothesis,
+        is_contradicted: bool,
+        residual: f64,
+    ) -> Option<Diagnosis> {
+        let problem = self.case.problem;
+        let seqlen = problem.shape.seqlen as u32;
+        let specified = self.written(Base::default())?;
+        let before = self.written[specified].of(name)?;
+        let lines = said::lines(&self.written[specified].graph, &before);
+        let (mut names, mut whats) = (Vec::new(), Vec::new());
+        let mut add = |(name, what): (String, String)| {
+            names.push(name);
+            whats.push(what);
+        };
+        // What holds in the first change's base is said of that.
+        let bases = [Base::of(one.base.writing), one.base];
+        for (base, change) in bases.into_iter().zip([one.base.first, one.change]).rev() {
+            let number = self.written(base)?;
+            let written = &mut self.written[number];
+            match change {
+                None => {}
+                Some(Change::Model(model)) => add((model.name(), model.what())),
+                Some(Change::Edit(edit)) => {
+                    let program = written.of(name)?;
+                    let what = said::sentence(&mut written.graph, &program, &edit);
+                    add((names::named(&written.graph, &program, &edit, problem), what));
+                }
+            }
+            written.forget();
+        }
+        if one.base.writing.is_a_mistake() {
+            add(one.base.writing.said(seqlen));
+        }
+        let (number, id) = self.node(name, one)?;
+        let written = &mut self.written[number];
+        let mut program = written.program.clone();
+        program = match one.change {
+            None => program,
+            Some(Change::Edit(edit)) => edit.apply(&mut written.graph, &program),
+            Some(Change::Model(model)) => model.program(&mut written.graph, &program, problem)?,
+        };
+        program
+            .named
+            .iter_mut()
+            .filter(|(symbol, _)| *symbol == Symbol::Gradient(name))
+            .for_each(|one| one.1 = id);
+        let after = of_gradient(&written.graph, &program, name)?;
+        let mut what = whats.join("; ");
+        // Other forms differ in every line.
+        if one.changes().next().is_some() {
+            what += &said::differing((&lines, "specified"), &said::lines(&written.graph, &after));
+        }
+        if let Some(part) = one.part {
+            let text = |of: Id| said::text(&written.graph, &before, of);
+            what = format!("{} alone: {what}", part.described(text));
+        }
+        written.forget();
+        if is_contradicted {
+            what = format!("in {name} alone: {what}");
+        }
+        let name = names.join(" + ");
+        let name = names::in_part(one.part.is_some(), &name).to_owned();
+        Some(Diagnosis { name, what, residual })
+    }
+}
