@@ -49,8 +49,8 @@ HOLDFAST_DEVICE WideExponential wide_exponential(Complex<double> z) {
   const double sine = fused(y * square, s, y), cosine_minus_one = square * fused(c, square, -0.5);
   const Complex<double> w = {fused(growth, cosine_minus_one, growth) + cosine_minus_one, fused(growth, sine, sine)};
   // σ: 2^n along one of the axes.
-  const int n = __double2loint(halvings), q = __double2loint(turns);
-  const int size = (n + 1023) << 20 | (q & 2) << 30;
+  const unsigned n = __double2loint(halvings), q = __double2loint(turns);
+  const int size = static_cast<int>((n + 1023u) << 20 | (q & 2u) << 30);
   const Complex<double> sigma = {__hiloint2double(q & 1 ? 0 : size, 0), __hiloint2double(q & 1 ? size : 0, 0)};
   const Complex<double> value = multiply_add(sigma, w, sigma);
   const bool reduced = (n | q) != 0;
