@@ -141,7 +141,7 @@ fn by_arithmetic(
     let stages: Vec<Stages> = all.iter().map(|(stages, ..)| *stages).collect();
     lean::explaining(pass, got, failing, &stages, work).map(|_, &(at, residual)| {
         let (_, name, what) = all[at].clone();
-        vec![Diagnosis { name, what, residual }]
+        vec![Diagnosis::new(name, what, residual)]
     })
 }
 

@@ -349,7 +349,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         };
         for tensor in open {
             let Some(residual) = shares[tensor].filter(|share| *share >= meant.least) else { continue };
-            let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
+            let diagnosis = Diagnosis::new(name.clone(), what.clone(), residual);
             let rank = allowed.get(tensor).copied().unwrap_or(residual);
             let is_same = alike >= SAME;
             let new = Found { likelihood, turn: meant.turn, is_same, rank, apart, log_space, diagnosis };
@@ -377,7 +377,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             let name = "initial-state-missing".to_owned();
             for &tensor in &unexplained {
                 let residual = shares[tensor];
-                let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
+                let diagnosis = Diagnosis::new(name.clone(), what.clone(), residual);
                 found.insert(
                     tensor,
                     vec![Found {

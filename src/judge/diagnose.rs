@@ -260,7 +260,7 @@ fn named(entries: &[&Entry], fit: Fit) -> Diagnosis {
     let join = |text: fn(&Entry) -> &'static str, with: &str| {
         entries.iter().map(|entry| text(entry)).collect::<Vec<_>>().join(with)
     };
-    Diagnosis { name: join(|e| e.name, " + "), what: join(|e| e.what, "; "), residual: fit.residual }
+    Diagnosis::new(join(|e| e.name, " + "), join(|e| e.what, "; "), fit.residual)
 }
 
 /// Ascending; equal ones stay in the catalogue's order.

@@ -46,10 +46,6 @@ pub fn found((got, want): (&Tensor<f64>, &Tensor<f64>), lifted: &[f64], bounds: 
     }
     let residual = (double / single).sqrt();
     let rounding = residual <= LEFT_IN_DOUBLE || worst <= 1.0 && residual <= NEEDED;
-    rounding.then(|| Diagnosis {
-        name: NAME.to_owned(),
-        what: "the formula is right, but f32 loses its digits, by cancellation: compiled in double, the error is gone"
-            .to_owned(),
-        residual,
-    })
+    let what = "the formula is right, but f32 loses its digits, by cancellation: compiled in double, the error is gone";
+    rounding.then(|| Diagnosis::new(NAME, what, residual))
 }

@@ -73,7 +73,7 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
     let mut add = |name: GradientName, (model, what): (&str, &str), fit: Option<f64>| {
         if let (Some(residual), Some(models)) = (fit, found.get_mut(name)) {
             models.retain(|known| known.name != model);
-            models.insert(0, Diagnosis { name: model.to_owned(), what: what.to_owned(), residual });
+            models.insert(0, Diagnosis::new(model, what, residual));
         }
     };
     for other in Method::ALL.into_iter().filter(|&other| *form != other) {

@@ -146,10 +146,6 @@ fn fitted(case: &Case, factor: Factor) -> Option<Diagnosis> {
             |text: &String| text.parse::<f64>().is_ok_and(|typed| (typed - 1.0 - alpha).abs() <= known);
         let typed = (1..9).map(|digits| format!("{:.digits$}", 1.0 + alpha)).find(says);
         let text = &typed.unwrap_or_else(|| format!("{}", 1.0 + alpha));
-        Diagnosis {
-            name: factor.name().to_owned(),
-            what: factor.what(text, got.get(TensorName::LastState).is_some()),
-            residual,
-        }
+        Diagnosis::new(factor.name(), factor.what(text, got.get(TensorName::LastState).is_some()), residual)
     })
 }

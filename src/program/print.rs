@@ -246,11 +246,23 @@ impl<'a> Printer<'a> {
             parts.remove(0);
             parts[0].0.insert(0, '−');
         }
-        let power = |(text, count): &(String, usize)| match count {
-            1 => text.clone(),
-            count => format!("{text}{}", notation::superscript(*count as i32)),
+        let power = |(text, count): &(String, usize)| match (*count as i32, text.strip_suffix("⁻¹")) {
+            (1, _) => text.clone(),
+            (count, Some(of_inverse)) => format!("{of_inverse}{}", notation::superscript(-count)),
+            (count, None) => format!("{text}{}", notation::superscript(count)),
         };
-        parts.iter().map(power).collect::<Vec<_>>().join(" ")
+        let is_number = |text: &str| text.ends_with(|last: char| last.is_numeric());
+        let mut text = String::new();
+        for part in &parts {
+            // Two numbers beside each other would be read as one.
+            text += match () {
+                () if text.is_empty() => "",
+                () if is_number(&text) && part.0.starts_with(char::is_numeric) => "·",
+                () => " ",
+            };
+            text += &power(part);
+        }
+        text
     }
 
     fn input(&self, input: Input, position: &str) -> String {

@@ -28,8 +28,8 @@ pub use precision::{
 };
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
-    BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
-    InvariantResult, MethodCurve, OLDEST_SCHEMA, OfSeeds, RegimeNote, Results, SCHEMA, SWEPT, Search,
-    TensorResult, Worst, Wrong, seeds_text,
+    BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, Edited, HeaderInstantiation,
+    HeaderNote, InvariantResult, MethodCurve, OLDEST_SCHEMA, OfSeeds, RegimeNote, Results, SCHEMA, SWEPT,
+    Search, TensorResult, Worst, Wrong, seeds_text,
 };
 pub use verdict::{Beyond, Verdict};

@@ -266,6 +266,39 @@ pub struct Diagnosis {
     /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
     #[serde(with = "nullable::short")]
     pub residual: f64,
+    /// The edits of the specified program that it is, in the order in which they are made; none of what is named otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edited>,
+}
+
+impl Diagnosis {
+    /// Without edits.
+    pub fn new(name: impl Into<String>, what: impl Into<String>, residual: f64) -> Self {
+        Diagnosis { name: name.into(), what: what.into(), residual, edits: Vec::new() }
+    }
+
+    /// As it holds in a part alone, in words.
+    #[must_use]
+    pub fn in_part(mut self, part: &str) -> Self {
+        self.what = format!("{part}: {}", self.what);
+        for edit in &mut self.edits {
+            let comma = if edit.place.is_empty() { "" } else { ", " };
+            edit.place += &format!("{comma}{part}");
+        }
+        self
+    }
+}
+
+/// One edit of the specified program, in the notation of spec.md.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edited {
+    pub name: String,
+    /// The value that is specified, and what is computed in its place.
+    pub specified: String,
+    pub computed: String,
+    /// Which use of the value, and where; nothing where all are.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
 }
 
 /// One element's error against its allowance.

@@ -14,9 +14,9 @@ use crate::problem::{CoefficientProblem, Problem, Weights};
 use crate::results::explained::{self, Explanations, FormulaKey};
 use crate::results::{Results, Search, Verdict};
 
-/// Positions of a channel, and channels, whose elements a cause is held against: enough to meet a place that matters.
+/// Positions of a channel, and steps of all channels, whose elements a cause is held against: enough to meet a place that matters.
 const POSITIONS: usize = 48;
-const CHANNELS: usize = 4;
+const STEPS: usize = 4 * POSITIONS;
 
 /// What the source of a backend that can be asked is found to compute: its formulas that fail, and which of the cases that may
 /// be shown, and which sweeps, each of them explains. Nothing where the formulas are right.
@@ -54,7 +54,8 @@ pub fn explain(plan: &Plan, results: &Results, searches: &Searches, explanations
     };
     for case in shown.into_iter().map(|at| &cases[at]) {
         let (key, seed) = ((case.method, case.weights, case.b), case.shown_seed(results.seed));
-        let points = || plan.spec_of(case).map(|spec| of_problem(&spec.draw(seed)));
+        let worst = case.worst.as_ref().and_then(|worst| Some((*worst.index.first()?, *worst.index.get(1)?)));
+        let points = || plan.spec_of(case).map(|spec| of_problem(&spec.draw(seed), worst));
         if let Some(diagnosis) = found.get(&key).and_then(|_| explains(key, &points()?)) {
             explanations.by_formula.push(((case.id.clone(), seed), diagnosis));
         }
@@ -121,11 +122,13 @@ fn of_sweep(problem: &CoefficientProblem) -> Vec<Point> {
     problem.delta.iter().enumerate().map(point).collect()
 }
 
-/// Elements of a problem's judged channels, with Δ as the step has it.
-fn of_problem(problem: &Problem) -> Vec<Point> {
+/// Elements of the channel with the worst one and of some other judged channels, with Δ as the step has it.
+fn of_problem(problem: &Problem, worst: Option<(usize, usize)>) -> Vec<Point> {
     let (seqlen, weights) = (problem.shape.seqlen, problem.weights);
     let mut points = Vec::new();
-    for &channel in problem.judged_channels.iter().take(CHANNELS) {
+    let others = problem.judged_channels.iter().copied().filter(|channel| Some(*channel) != worst);
+    let channels = worst.into_iter().chain(others).take(STEPS / seqlen.min(POSITIONS));
+    for channel in channels {
         for l in (0..seqlen).step_by(seqlen.div_ceil(POSITIONS)) {
             let at = problem.sequence_index(channel.0, channel.1, l);
             let raw = problem.delta[at] + problem.delta_bias.as_ref().map_or(0.0, |bias| bias[channel.1]);

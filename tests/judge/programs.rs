@@ -272,10 +272,12 @@ fn a_cause_is_said_with_its_place_and_as_a_program() {
     assert_eq!(said(&planting, &in_part)[0], format!("in item 1, odd channels alone: {of_everything}"));
     let work = Work::default();
     let found = by_two_edits(&planting.case(&late, &work), &[TensorName::Out]);
-    let late = &found[TensorName::Out][0].what;
+    let late = &found[TensorName::Out][0];
+    let edits = late.edits.iter().map(|edit| (&*edit.specified, &*edit.computed)).collect::<Vec<_>>();
+    assert!(edits.contains(&("u_l", "u_{l−1}")) && edits.contains(&("D u_l", "0")), "{edits:?}");
     assert!(
-        late.contains("u_{l−1} stands in the place of u_l") && late.contains("D u_l is missing"),
-        "{late}"
+        late.what.contains("u_{l−1} stands in the place of u_l") && late.what.contains("D u_l is missing"),
+        "{late:?}"
     );
 }
 

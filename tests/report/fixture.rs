@@ -393,11 +393,7 @@ pub fn spoil(mut results: Results) -> Results {
         if case.method == Method::Foh && case.weights == Weights::Complex {
             let share = case.worst.as_ref().map_or(1.0, |w| w.ratio) * 3e5;
             (case.worst, case.verdict) = (Some(worst("out", share)), Verdict::Fail);
-            let fault = |name: &str, what: &str, residual| Diagnosis {
-                name: name.to_owned(),
-                what: what.to_owned(),
-                residual,
-            };
+            let fault = |name: &str, what: &str, residual| Diagnosis::new(name, what, residual);
             case.diagnosis = vec![
                 fault("phi-taylor-4", "the series of every φ stops after 4 terms", 3.2e-8),
                 fault("id 3 for 1", "", 0.4),

@@ -523,7 +523,7 @@ impl<'a> Search<'a> {
             let diagnosis =
                 said::diagnosis(&mut self.graph, &self.specified, written, &one.edits, one.fit.residual);
             let diagnosis = match &self.part {
-                Some(part) => Diagnosis { what: format!("{part}: {}", diagnosis.what), ..diagnosis },
+                Some(part) => diagnosis.in_part(part),
                 None => diagnosis,
             };
             self.graph.truncate(self.nodes);

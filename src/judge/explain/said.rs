@@ -7,7 +7,7 @@ use crate::program::writing::Writing;
 use crate::program::{
     Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
 };
-use crate::results::Diagnosis;
+use crate::results::{Diagnosis, Edited};
 
 /// Lines of a program that are shown beside the specified ones.
 const LINES: usize = 2;
@@ -21,6 +21,7 @@ pub fn diagnosis(
     residual: f64,
 ) -> Diagnosis {
     let (mut names, mut whats, mut program) = (Vec::new(), Vec::new(), written.clone());
+    let mut edited = Vec::new();
     if let Writing::Chunked(length) = writing {
         let parts =
             "s_l the state of a chunk by itself, P_l the decay since its start, c_l what is carried into it";
@@ -32,8 +33,10 @@ pub fn diagnosis(
         whats.push(what);
     }
     for edit in edits {
-        names.push(name_in(writing, graph, &program, edit));
+        let name = name_in(writing, graph, &program, edit);
         whats.push(sentence(graph, &program, edit));
+        edited.push(self::edited(graph, &program, edit, name.clone()));
+        names.push(name);
         program = edit.apply(graph, &program);
     }
     // What is written in another way is compared with that.
@@ -42,7 +45,7 @@ pub fn diagnosis(
         _ => (specified, "specified"),
     };
     let what = whats.join("; ") + &differing((&lines(graph, right), label), &lines(graph, &program));
-    Diagnosis { name: names.join(" + "), what, residual }
+    Diagnosis { edits: edited, ..Diagnosis::new(names.join(" + "), what, residual) }
 }
 
 /// Lines of a program.
@@ -110,17 +113,7 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let patched = edit.patched(graph, target);
     let printer = Printer::new(graph, program);
     let old = printer.text(target);
-    let where_used = match edit.site {
-        Site::Value(_) => String::new(),
-        Site::Within { root, .. } => format!(" in {}", printer.text(root)),
-        Site::WithinUse { user, operand, .. } => {
-            let of = graph.op(user).operands()[operand];
-            format!(" in {} of {}", printer.text(of), printer.meaning(user))
-        }
-        Site::Both(_, other) => format!(", and likewise of {}", printer.text(other)),
-        Site::Use { .. } if matches!(edit.patch, Patch::Outside { .. }) => String::new(),
-        Site::Use { user, .. } => format!(" in {}", printer.meaning(user)),
-    };
+    let where_used = where_used(graph, &printer, edit);
     let place = edit.when.map_or_else(String::new, |when| format!(" {}", printer.condition(when)));
     let mut what = match edit.patch {
         Patch::Number(number) if is_left_out(graph, program, edit) => {
@@ -190,6 +183,34 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     what += &where_used;
     what += &place;
     what
+}
+
+/// Which use of a value an edit is about; nothing where it is about all.
+fn where_used(graph: &Graph, printer: &Printer, edit: &Edit) -> String {
+    match edit.site {
+        Site::Value(_) => String::new(),
+        Site::Within { root, .. } => format!(" in {}", printer.text(root)),
+        Site::WithinUse { user, operand, .. } => {
+            let of = graph.op(user).operands()[operand];
+            format!(" in {} of {}", printer.text(of), printer.meaning(user))
+        }
+        Site::Both(_, other) => format!(", and likewise of {}", printer.text(other)),
+        Site::Use { .. } if matches!(edit.patch, Patch::Outside { .. }) => String::new(),
+        Site::Use { user, .. } => format!(" in {}", printer.meaning(user)),
+    }
+}
+
+/// An edit as data, under its name.
+pub fn edited(graph: &mut Graph, program: &Program, edit: &Edit, name: String) -> Edited {
+    let target = edit.target(graph);
+    let patched = edit.patched(graph, target);
+    let printer = Printer::new(graph, program);
+    let when = edit.when.map(|when| printer.condition(when));
+    let place = [Some(where_used(graph, &printer, edit)), when].into_iter().flatten();
+    let place: Vec<String> =
+        place.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect();
+    let (specified, computed) = (printer.text(target), printer.text(patched));
+    Edited { name, specified, computed, place: place.join(", ") }
 }
 
 /// Whether a number leaves out what it stands for: 1 of a product, 0 of a sum or of what a scan starts from, in each use.

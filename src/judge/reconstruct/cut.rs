@@ -27,17 +27,17 @@ fn of_phi(term: &Term) -> Option<(f64, usize)> {
 }
 
 /// What a formula is with its φ-functions cut, if that is what has these values: all of them at one order, as where one is made of
-/// the other, or one alone.
+/// the other; each after as many terms, as in one loop; or one alone.
 pub fn find(values: &[(Point, Complex64)], formula: &Expansion) -> Option<Expansion> {
     let phis: Vec<(usize, f64, usize)> =
         formula.0.iter().enumerate().filter_map(|(at, term)| of_phi(term).map(|(c, k)| (at, c, k))).collect();
     if phis.is_empty() || values.len() < FEWEST {
         return None;
     }
-    let cut = |of: &[(usize, f64, usize)], order: usize| {
+    let cut = |of: &[(usize, f64, usize)], order: usize, shift: usize| {
         let mut all = formula.clone();
         for &(at, factor, k) in of {
-            all.0[at].function = Found::plain(Shape::Cut(factor, k, order.checked_sub(k)?));
+            all.0[at].function = Found::plain(Shape::Cut(factor, k, order.checked_sub(shift * k)?));
         }
         Some(all)
     };
@@ -47,10 +47,11 @@ pub fn find(values: &[(Point, Complex64)], formula: &Expansion) -> Option<Expans
             (got - want).norm() <= (FOUND + blurred(point.z())) * size
         })
     };
-    let together = (1..=ORDERS).filter_map(|order| cut(&phis, order));
+    let together = (1..=ORDERS).filter_map(|order| cut(&phis, order, 1));
+    let alike = (1..=ORDERS).filter_map(|last| cut(&phis, last, 0));
     let alone = phis
         .iter()
         .filter(|_| phis.len() > 1)
-        .flat_map(|one| (1..=ORDERS).filter_map(move |order| cut(std::slice::from_ref(one), order)));
-    together.chain(alone).find(agrees)
+        .flat_map(|one| (1..=ORDERS).filter_map(move |order| cut(std::slice::from_ref(one), order, 1)));
+    together.chain(alike).chain(alone).find(agrees)
 }

@@ -81,6 +81,8 @@ pub enum Piece {
     ExpOfConjugate,
     /// cos(Im z)
     CosOfImaginary,
+    /// cos(2 Im z), of which sin²(Im z) is made: the half of an angle that is taken whole.
+    CosOfTwice,
     /// exp(s Re z + i t Im z): s, t.
     ExpOfParts(f64, f64),
     /// A power of z that is formed wrongly.
@@ -97,6 +99,7 @@ impl Piece {
             Piece::Turn => Complex64::new(0.0, z.im).exp(),
             Piece::ExpOfConjugate => z.conj().exp(),
             Piece::CosOfImaginary => z.im.cos().into(),
+            Piece::CosOfTwice => (2.0 * z.im).cos().into(),
             Piece::ExpOfParts(re, im) => Complex64::new(z.re * re, z.im * im).exp(),
             Piece::Wrong(wrong, k) => wrong.power(z, k),
             Piece::ExpOf(wrong) => wrong.value(z),

@@ -214,7 +214,7 @@ impl Reconstruction {
             Some(model) => (model.name, format!("{}: {what}", model.what)),
             None => (formula, what),
         };
-        Diagnosis { name: name.to_owned(), what, residual }
+        Diagnosis::new(name, what, residual)
     }
 }
 

@@ -27,7 +27,7 @@ const BASIS: [Function; 11] = [
 ];
 
 /// What a sum over a power of z is made of, the plainest first; those of complex numbers alone come last.
-const PIECES: [Piece; 9] = [
+const PIECES: [Piece; 10] = [
     Piece::Of(Function::Phi(0)),
     Piece::Of(Function::Power(0)),
     Piece::Of(Function::Power(1)),
@@ -37,6 +37,7 @@ const PIECES: [Piece; 9] = [
     Piece::ExpOfReal,
     Piece::ExpOfConjugate,
     Piece::CosOfImaginary,
+    Piece::CosOfTwice,
 ];
 
 /// How many of them real numbers have, too.
@@ -117,7 +118,7 @@ pub fn find(z: &[Complex64], values: &[Complex64], probe: &Probe) -> Option<Foun
         .or_else(|| samples.guarded())
         .or_else(|| samples.raised())
         .or_else(|| if complex { samples.of_wrong_powers().or_else(|| samples.nested()) } else { None })
-        .or_else(|| if complex { samples.mixed() } else { None })
+        .or_else(|| if complex { samples.mixed().or_else(|| samples.over_powers(complex, 4)) } else { None })
         .or_else(|| samples.reduced())
         .or_else(|| samples.base_two())
         .or_else(|| samples.stepwise(own))

@@ -194,6 +194,7 @@ fn pieces(of: &[(f64, Piece)]) -> String {
         Piece::Turn => named(factor, "exp(i Im z)"),
         Piece::ExpOfConjugate => named(factor, "exp(conj(z))"),
         Piece::CosOfImaginary => named(factor, "cos(Im z)"),
+        Piece::CosOfTwice => named(factor, "cos(2 Im z)"),
         Piece::ExpOfParts(re, im) => named(factor, &format!("exp({})", of_parts(re, im))),
         Piece::ExpOf(wrong) => named(factor, &wrong.text()),
         Piece::Wrong(_, k) => fraction(&raised("z", k as i32), factor),

@@ -17,7 +17,7 @@ from . import _holdfast, bench
 from ._capture import Capture, capture, watch
 from ._mamba3 import check_mamba3
 from ._recorded import check, record, scan
-from ._report import Case, Diagnosis, Report, Worst
+from ._report import Case, Diagnosis, Edit, Report, Worst
 from ._testing import Problem, assert_correct, problems, regimes
 from ._truth import Discretized, Gradients, Method, discretize, gradients, methods
 
@@ -27,6 +27,7 @@ __all__ = [
     "Capture",
     "Case",
     "Diagnosis",
+    "Edit",
     "Discretized",
     "Gradients",
     "Method",

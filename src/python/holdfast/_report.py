@@ -15,17 +15,32 @@ from ._words import of_error, of_report
 __tracebackhide__ = True
 
 
+class Edit(NamedTuple):
+    """One edit of the specified program.
+
+    specified, computed: a value, and what is in its place, in the notation of the specification
+    place: which use of it, and where; "" where all are
+    """
+
+    name: str
+    specified: str
+    computed: str
+    place: str
+
+
 class Diagnosis(NamedTuple):
     """A fault model that explains a failure.
 
     name: as `holdfast list faults` has it, for instance "runs-as-zoh"
     what: what is wrong, in words
     residual: what the model leaves of the error; dimensionless
+    edits: the edits of the specified program that it is; none of what is named otherwise
     """
 
     name: str
     what: str
     residual: float
+    edits: tuple[Edit, ...] = ()
 
 
 class Worst(NamedTuple):
@@ -80,7 +95,15 @@ def _worst(data: dict[str, Any] | None) -> Worst | None:
 
 
 def _case(data: dict[str, Any]) -> Case:
-    named = tuple(Diagnosis(d["name"], of_report(d["what"]), _number(d["residual"])) for d in data["diagnosis"])
+    named = tuple(
+        Diagnosis(
+            d["name"],
+            of_report(d["what"]),
+            _number(d["residual"]),
+            tuple(Edit(e["name"], e["specified"], e["computed"], e.get("place", "")) for e in d.get("edits", ())),
+        )
+        for d in data["diagnosis"]
+    )
     own = {key: data[key] for key in ("id", "method", "verdict", "reason", "judged")}
     return Case(**own, worst=_worst(data["worst"]), diagnosis=named)
 

@@ -57,7 +57,7 @@ impl Search<'_> {
         let specified = self.written(Base::default())?;
         let before = self.written[specified].of(name)?;
         let lines = said::lines(&self.written[specified].graph, &before);
-        let (mut names, mut whats) = (Vec::new(), Vec::new());
+        let (mut names, mut whats, mut edits) = (Vec::new(), Vec::new(), Vec::new());
         let mut add = |(name, what): (String, String)| {
             names.push(name);
             whats.push(what);
@@ -73,7 +73,9 @@ impl Search<'_> {
                 Some(Change::Edit(edit)) => {
                     let program = written.of(name)?;
                     let what = said::sentence(&mut written.graph, &program, &edit);
-                    add((names::named(&written.graph, &program, &edit, problem), what));
+                    let name = names::named(&written.graph, &program, &edit, problem);
+                    edits.push(said::edited(&mut written.graph, &program, &edit, name.clone()));
+                    add((name, what));
                 }
             }
             written.forget();
@@ -95,21 +97,22 @@ impl Search<'_> {
             .filter(|(symbol, _)| *symbol == Symbol::Gradient(name))
             .for_each(|one| one.1 = id);
         let after = of_gradient(&written.graph, &program, name)?;
-        let mut what = whats.join("; ");
+        let (mut what, mut parts): (_, Vec<String>) = (whats.join("; "), Vec::new());
         // Other forms differ in every line.
         if one.changes().next().is_some() {
             what += &said::differing((&lines, "specified"), &said::lines(&written.graph, &after));
         }
         if let Some(part) = one.part {
             let text = |of: Id| said::text(&written.graph, &before, of);
-            what = format!("{} alone: {what}", part.described(text));
+            parts.push(format!("{} alone", part.described(text)));
         }
         written.forget();
         if is_contradicted {
-            what = format!("in {name} alone: {what}");
+            parts.push(format!("in {name} alone"));
         }
         let name = names.join(" + ");
-        let name = names::in_part(one.part.is_some(), &name).to_owned();
-        Some(Diagnosis { name, what, residual })
+        let name = names::in_part(one.part.is_some(), &name);
+        let whole = Diagnosis { edits, ..Diagnosis::new(name, what, residual) };
+        Some(parts.iter().fold(whole, |diagnosis, part| diagnosis.in_part(part)))
     }
 }
