@@ -78,7 +78,8 @@ impl<'a> Searching<'a> {
         if let Some(cause) = case.diagnosis.first() {
             self.searched.push((fails_like, case.id.clone(), cause.name.clone()));
         }
-        Ok(work.is_cut().then(|| Search::Ended(self.searches.of_each())).or(case.search.take()))
+        let is_open = work.is_cut() || case.diagnosis.is_empty() && work.is_shortened();
+        Ok(is_open.then(|| Search::Ended(self.searches.of_each())).or(case.search.take()))
     }
 
     /// The first of several cases that fail like this one and have one cause, and that. None where each is searched to the end.

@@ -283,7 +283,9 @@ impl Edit {
     pub fn reads_far(&self, graph: &Graph) -> bool {
         let is_input = |id: Id| matches!(graph.op(id), Op::Input(_));
         let is_far = matches!(self.patch, Patch::At(Axis::Position, Index::Reversed | Index::At(_)));
-        is_far && !is_input(self.target(graph))
+        let reads_end = matches!(self.patch, Patch::Other(id) if matches!(graph.op(id), Op::At { index: Index::BlockEnd(_), .. }));
+        reads_end
+            || is_far && !is_input(self.target(graph))
             || matches!(self.patch, Patch::Reversed | Patch::Starting(_) | Patch::Circular)
     }
 

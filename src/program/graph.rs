@@ -159,6 +159,8 @@ pub enum Index {
     ReversedIn(u32),
     /// ⌊i / k⌋ k − 1, the last one of the block before.
     BlockBefore(u32),
+    /// ⌊i / k⌋ k + k − 1, the last one of its own block.
+    BlockEnd(u32),
     /// ⌊n / k⌋ times i mod k: of n / k things that share a row, the row of another's rest.
     Strided(u32),
     /// i as its place in a memory of blocks of k, whose axes are exchanged.
@@ -188,6 +190,7 @@ impl Index {
             Index::Exchanged(k) => Some(i % k as usize * (n / k as usize) + i / k as usize),
             Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
             Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
+            Index::BlockEnd(k) => Some(((i / k as usize + 1) * k as usize).min(n) - 1),
             Index::Transposed | Index::Halves => Some(i),
         }
     }

@@ -207,7 +207,22 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         add(Patch::Scaled(Real::new(-1.0)));
     }
     edits.extend(constants(graph, &reached));
+    edits.extend(carried_otherwise(graph, program));
     edits
+}
+
+/// Other states in the place of those that are carried into chunks: their own ends, and what chunks have a position before these.
+fn carried_otherwise(graph: &Graph, program: &Program) -> Vec<Edit> {
+    let (Some(carried), Some(state)) = (program.find(Symbol::ChunkCarry), program.find(Symbol::State)) else {
+        return Vec::new();
+    };
+    let is_other = |id: &Id| match graph.op(*id) {
+        Op::At { of, index: Index::BlockEnd(_), .. } => *of == state,
+        Op::Scan(scan) => scan.exclusive && *id > carried,
+        _ => false,
+    };
+    let of = |other| Edit { site: Site::Value(carried), patch: Patch::Other(other), when: None };
+    graph.ids().filter(is_other).map(of).collect()
 }
 
 /// Δ in the place of B̄ or of what it is made of, as where a limit of B̄ is taken for it.
@@ -237,7 +252,7 @@ fn constants(graph: &Graph, reached: &[Id]) -> Vec<Edit> {
     edits
 }
 
-/// Inputs that are read some blocks before, of a run that goes wrong at the start of one.
+/// Inputs that are read some blocks before, or held, of a run that goes wrong at the start of one.
 pub fn of_blocks(graph: &Graph, program: &Program, place: Place) -> Vec<Edit> {
     let (Axis::Position, Set::From(first) | Set::Multiples(first)) = (place.axis, place.set) else {
         return Vec::new();
@@ -251,12 +266,13 @@ pub fn of_blocks(graph: &Graph, program: &Program, place: Place) -> Vec<Edit> {
     let mut lengths: Vec<i32> = divisors.map(|k| k as i32).collect();
     lengths.sort_unstable();
     lengths.dedup();
-    let lengths = &lengths;
+    let earlier = lengths.into_iter().map(|length| Index::Shifted(-length));
+    // The last one before, for all that follow: what lies behind the end of whole blocks is clamped.
+    let held = matches!(place.set, Set::From(_)).then(|| Index::At(first - 1));
+    let indices: Vec<Index> = earlier.chain(held).collect();
     let edits = sites.flat_map(|site| {
-        lengths.iter().map(move |length| {
-            let patch = Patch::At(Axis::Position, Index::Shifted(-length));
-            Edit { site, patch, when: None }
-        })
+        let of = |index| Edit { site, patch: Patch::At(Axis::Position, index), when: None };
+        indices.iter().copied().map(of).collect::<Vec<_>>()
     });
     let is_sequence = |edit: &Edit| {
         let target = edit.target(graph);
@@ -467,9 +483,7 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
 fn starts(graph: &Graph, scan: Id, problem: &Problem) -> Vec<Start> {
     let is_against = matches!(graph.op(scan), Op::Scan(scan) if scan.reversed);
     let mut all = Vec::new();
-    if is_against {
-        all.push(Start::Last);
-    }
+    all.push(Start::Last);
     if is_against && problem.initial_state.is_some() {
         all.push(Start::Initial);
     }

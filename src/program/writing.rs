@@ -230,6 +230,14 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let carried = graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
     let decayed = graph.product([product, carried]);
     let written = graph.sum([local, decayed]);
+    // For edits that read them: what a chunk ends with, in the place of what it begins with, and what it has one position before its end.
+    graph.add(Op::At { of: written, axis: Axis::Position, index: Index::BlockEnd(length) });
+    let early =
+        |graph: &mut Graph, of| graph.add(Op::At { of, axis: Axis::Position, index: Index::Shifted(-1) });
+    let [product, local] = [product, local].map(|of| early(graph, of));
+    let decay = graph.add(Op::Choose { when: ends, yes: product, no: one });
+    let drive = graph.add(Op::Choose { when: ends, yes: local, no: zero });
+    graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
     let nodes = graph.replaced(&program.nodes(), state, written);
     let mut program = program.of_nodes(&nodes);
     program.named.extend(symbols.into_iter().chain([(Symbol::ChunkCarry, carried)]));

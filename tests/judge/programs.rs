@@ -281,6 +281,101 @@ fn a_cause_is_said_with_its_place_and_as_a_program() {
     );
 }
 
+/// Heads of two channels, four of two groups: those that read the group of their remainder, by the truth with both groups exchanged.
+#[test]
+fn a_head_that_reads_the_group_of_its_remainder_is_named() {
+    let (dim, heads) = (8, Shared { delta: Some(2), delta_bias: Some(2), a: Some(2), d: Some(2) });
+    let layout = Layout {
+        shape: Shape { batch: 2, dim, dstate: 3, seqlen: 40, groups: 2 },
+        b: Operand::Variable,
+        c: Operand::Variable,
+        ..Layout::plain(2, dim, 3, 40)
+    };
+    let mut problem = layout.random(&mut generator("heads"));
+    problem.judged_channels = problem.channels().collect();
+    let axes = Axes { shared: heads, ..Axes::default() };
+    problem.conventions = Conventions { axes, ..Conventions::default() };
+    let planting = Planting::new(Method::Zoh, problem);
+    let exchanged = with_inputs(&planting, |other| {
+        for values in [&mut other.b, &mut other.c] {
+            let groups = values.len() / 4;
+            values.chunks_mut(2 * groups).for_each(|item| item.rotate_left(groups));
+        }
+    });
+    let mut got = planting.want.clone();
+    for (row, &(_, channel)) in planting.problem.judged_channels.iter().enumerate() {
+        // Heads 1 and 2.
+        if !(2..6).contains(&channel) {
+            continue;
+        }
+        for (name, tensor) in got.iter_mut() {
+            let len = tensor.values.len() / planting.problem.judged_channels.len();
+            let of = row * len..(row + 1) * len;
+            tensor.values[of.clone()].copy_from_slice(&exchanged[name].values[of]);
+        }
+    }
+    let found = &said(&planting, &got)[0];
+    assert!(found.contains("B_l[channel or head mod 2]") && found.contains("likewise of C_l"), "{found}");
+}
+
+/// State that a chunk of zoh starts from: made of what it should start from, of all states before it, and of its own decays and inputs.
+type Start<'a> = &'a dyn Fn(f64, &[f64], &[(f64, f64)]) -> f64;
+
+/// zoh in chunks of 16, in f64, of a plain problem.
+fn in_chunks(planting: &Planting, start: Start) -> Tensors<f64> {
+    let (problem, mut got) = (&planting.problem, planting.want.clone());
+    let Shape { dstate, seqlen, .. } = problem.shape;
+    got[TensorName::Out].values.fill(0.0);
+    for (row, &at) in problem.judged_channels.iter().enumerate() {
+        for n in 0..dstate {
+            let of = |values: &[f32], operand, l| f64::from(values[problem.operand_index(operand, at, n, l)]);
+            let step = |l: usize| {
+                let i = problem.sequence_index(at.0, at.1, l);
+                let delta = f64::from(problem.delta[i]);
+                let decay = (delta * f64::from(problem.a[problem.weight_index(at.1, n)])).exp();
+                (decay, delta * of(&problem.b, problem.b_operand, l) * f64::from(problem.u[i]))
+            };
+            let steps: Vec<(f64, f64)> = (0..seqlen).map(step).collect();
+            let (mut states, mut right) = (Vec::new(), 0.0);
+            for own in steps.chunks(16) {
+                let mut x = start(right, &states, own);
+                for (decay, input) in own {
+                    (x, right) = (decay * x + input, decay * right + input);
+                    states.push(x);
+                }
+            }
+            for (l, x) in states.iter().enumerate() {
+                got[TensorName::Out].values[row * seqlen + l] += of(&problem.c, problem.c_operand, l) * x;
+            }
+            got[TensorName::LastState].values[row * dstate + n] = states[seqlen - 1];
+        }
+    }
+    for (_, tensor) in got.iter_mut() {
+        tensor.values.iter_mut().for_each(|value| *value = f64::from(*value as f32));
+    }
+    got
+}
+
+#[test]
+fn what_chunks_start_from_is_named() {
+    let own_end = |right: f64, _: &[f64], own: &[(f64, f64)]| {
+        own.iter().fold(right, |x, (decay, input)| decay * x + input)
+    };
+    let one_early =
+        |_: f64, states: &[f64], _: &[(f64, f64)]| states.len().checked_sub(2).map_or(0.0, |at| states[at]);
+    let starts: [(Start, &str); 2] = [
+        (&own_end, "a chunk starts from the state that it ends with itself"),
+        (&one_early, "a chunk starts from the state that the one before has a position before its end"),
+    ];
+    let mut problem = Layout::plain(1, 3, 3, 60).random(&mut generator("chunks"));
+    problem.judged_channels = problem.channels().collect();
+    let planting = Planting::new(Method::Zoh, problem);
+    for (start, words) in starts {
+        let found = said(&planting, &in_chunks(&planting, start));
+        assert!(found.first().is_some_and(|one| one.contains(words)), "{words}: {found:?}");
+    }
+}
+
 /// Noise of both signs, NaN from some position on, and another run's outputs are no edit's.
 #[test]
 fn of_what_no_edit_computes_nothing_is_said() {

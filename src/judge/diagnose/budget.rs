@@ -116,7 +116,7 @@ impl Searches {
         let work = Work::for_names(names.iter().cloned());
         match self.budget {
             Budget::Off => None,
-            Budget::Thorough => Some(work),
+            Budget::Thorough => Some(work.thorough()),
             Budget::Work(most) => Some(work.up_to(most)),
             Budget::Time(_) if self.until.is_some_and(|until| until <= now) => None,
             Budget::Time(time) => Some(work.until(now.checked_add(time).into_iter().chain(self.until).min())),

@@ -14,7 +14,11 @@ pub struct Work {
     /// When it ends; none where that is with the last of the search.
     until: Option<Instant>,
     most: Option<u64>,
+    /// Whether each stage of a search goes on to its end.
+    is_thorough: bool,
     is_cut: AtomicBool,
+    /// Whether a stage was ended before its end.
+    is_shortened: AtomicBool,
 }
 
 impl Work {
@@ -31,6 +35,30 @@ impl Work {
     /// The same, which ends when so much of it is done.
     pub fn up_to(self, most: u64) -> Self {
         Work { most: Some(most), ..self }
+    }
+
+    /// The same, in which each stage goes on to its end.
+    pub fn thorough(self) -> Self {
+        Work { is_thorough: true, ..self }
+    }
+
+    /// The work that is done when a stage ends that may take so much more.
+    pub(in crate::judge) fn end_of_stage(&self, most: u64) -> u64 {
+        if self.is_thorough { u64::MAX } else { self.done() + most }
+    }
+
+    /// Whether a stage that ends there is over.
+    pub(in crate::judge) fn is_stage_over(&self, end: u64) -> bool {
+        let is_over = self.done() >= end;
+        if is_over {
+            self.is_shortened.store(true, Ordering::Relaxed);
+        }
+        is_over || self.is_over()
+    }
+
+    /// Whether some of it was left out.
+    pub fn is_shortened(&self) -> bool {
+        self.is_cut() || self.is_shortened.load(Ordering::Relaxed)
     }
 
     /// Whether its time is over: then it is to end, and what its last step found counts for nothing.

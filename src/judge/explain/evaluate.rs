@@ -442,7 +442,8 @@ impl<'a> Evaluator<'a> {
             }
             Over::Lanes(groups) => {
                 let (groups, group) = (groups as usize, d / (shape.dim / shape.groups));
-                (0..shape.dim).filter(|d| d % groups == group).map(|d| (item, d)).collect()
+                let by = self.problem.channels_of_a_head();
+                (0..shape.dim).filter(|d| d / by % groups == group).map(|d| (item, d)).collect()
             }
         };
         let all: Vec<Rc<Column>> = channels.iter().map(|at| self.column(graph, of, *at)).collect();

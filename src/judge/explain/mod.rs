@@ -54,6 +54,9 @@ const POSITIONS: usize = 3;
 /// The most that bounds may be wider than the specified ones where a way of writing has terms that cancel.
 const WIDEST: f64 = 4.0;
 
+/// How far beyond its bound an edit puts an output that is right, at least, if it is not so.
+const CONTRADICTS: f64 = 4.0;
+
 /// Positions times states of which a program's values are kept.
 const KEPT: usize = 1 << 18;
 
@@ -94,6 +97,7 @@ fn of_each(
             true => found(&mut search),
             false => search.as_it_is().into_iter().chain(search.with_plain()).take(1).collect(),
         };
+        let found: Vec<Found> = found.into_iter().filter(|one| !search.contradicts_out(one)).collect();
         let edits =
             found.first().filter(|one| one.writing == Writing::Specified).map(|one| one.edits.clone());
         let said = if case.work.is_over() { Vec::new() } else { search.said(found) };
@@ -252,20 +256,20 @@ impl<'a> Search<'a> {
 
     /// Whether no more is to be looked for.
     fn is_over(&self) -> bool {
-        self.case.work.is_over() || self.case.work.done() >= self.most
+        self.case.work.is_stage_over(self.most)
     }
 
     /// One edit, in all channels or in those that fail. Where others pass, what holds everywhere is an edit that changes nothing in
     /// these, as that of an input that they have not.
     fn with_an_edit(&mut self) -> Vec<Found> {
-        self.most = self.case.work.done() + EDIT_WORK;
+        self.most = self.case.work.end_of_stage(EDIT_WORK);
         let Some(part) = part::failing(self.case, &self.tensors) else { return self.alone() };
         let found = self.first(&[&Self::with_plain, &Self::with_number]);
         if !found.is_empty() {
             return found;
         }
         // Channels that pass compute what is specified.
-        self.most = self.case.work.done() + EDIT_WORK;
+        self.most = self.case.work.end_of_stage(EDIT_WORK);
         self.order.retain(|row| part.rows.contains(row));
         self.part = Some(part.described);
         self.alone()
@@ -328,6 +332,15 @@ impl<'a> Search<'a> {
 
     /// Other forms, and one edit of other ways of writing; in chunks of usual lengths, too, where nothing tells their length.
     fn written_otherwise(&mut self, find: Find<'_, 'a>, in_usual_chunks: bool) -> Vec<Found> {
+        // What is likelier where one place is wrong has the other half.
+        let most = self.case.work.end_of_stage(EDIT_WORK / 2).min(self.most);
+        let of_stage = std::mem::replace(&mut self.most, most);
+        let found = self.of_writings(find, in_usual_chunks);
+        self.most = of_stage;
+        found
+    }
+
+    fn of_writings(&mut self, find: Find<'_, 'a>, in_usual_chunks: bool) -> Vec<Found> {
         let (form, nodes) = (self.case.form, self.nodes);
         let chunks = self
             .looks
@@ -448,6 +461,37 @@ impl<'a> Search<'a> {
         }
         let outputs = self.looks.outputs(&self.graph, program);
         Some(Found { writing: self.writing, edits: self.edits.clone(), fit, outputs })
+    }
+
+    /// Whether what explains a last state alone would change an output that is right.
+    fn contradicts_out(&mut self, one: &Found) -> bool {
+        let case = self.case;
+        if self.tensors != [TensorName::LastState] {
+            return false;
+        }
+        let (Some(got), Some(written)) =
+            (case.got.get(TensorName::Out), one.writing.program(case.form, case.problem, &mut self.graph))
+        else {
+            return false;
+        };
+        let program = one.edits.iter().fold(written, |program, edit| edit.apply(&mut self.graph, &program));
+        let (want, bounds) =
+            (&case.want[TensorName::Out].values, &case.budget.tensors[TensorName::Out].bound);
+        let seqlen = case.problem.shape.seqlen;
+        let is_changed = |row: &usize| {
+            let mut whole = Evaluator::whole(case.problem, case.problem.judged_channels[*row]);
+            let of = whole.out(&self.graph, &program);
+            let is_off = |l: usize| {
+                let at = row * seqlen + l;
+                let is_right = !is_wrong(got.values[at], want[at], bounds[at]);
+                is_right && (of.values[l] - want[at]).abs() > CONTRADICTS * bounds[at]
+            };
+            (0..seqlen).any(is_off)
+        };
+        let rows = self.order.iter().take(look::CHANNELS);
+        let is_it = program.out != self.specified.out && rows.clone().any(is_changed);
+        self.graph.truncate(self.nodes);
+        is_it
     }
 
     /// How a program fits.

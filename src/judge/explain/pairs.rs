@@ -91,6 +91,13 @@ impl<'a> Search<'a> {
             let alone = self.fit(&self.program.clone(), false).residual;
             (self.program, self.nodes) = (specified, nodes);
             found.retain(|one| {
+                // An index that is moved twice is another move.
+                let is_again = one.edits.last().is_some_and(|second| {
+                    matches!(second.patch, Patch::At(..)) && second.patch == first.patch
+                });
+                if is_again {
+                    return false;
+                }
                 let second = one.edits.last().filter(|edit| edit.is_of(nodes));
                 let others = second.map(|edit| self.left_by(*edit));
                 let least = others.into_iter().chain([alone]).fold(f64::INFINITY, f64::min);

@@ -74,7 +74,10 @@ pub fn positions([first, last]: [usize; 2], seqlen: usize) -> Vec<Place> {
         sets.extend([Set::Only(from), Set::From(from), Set::Multiples(from)]);
         sets.extend([2, 3, 4].map(|by| from / by).into_iter().filter(|of| *of > 1).map(Set::Multiples));
         sets.push(Set::BeforeMultiples(from + 1));
-        sets.retain(|set| !matches!(set, Set::Multiples(of) if (*of as usize) >= seqlen || *of < 2));
+        // The middles of blocks.
+        sets.push(Set::Every { of: 2 * from, rest: from });
+        let is_short = |of: u32| (2..seqlen).contains(&(of as usize));
+        sets.retain(|set| !matches!(set, Set::Multiples(of) | Set::Every { of, .. } if !is_short(*of)));
     } else {
         sets.push(Set::Only(0));
     }

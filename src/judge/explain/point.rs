@@ -45,8 +45,9 @@ impl Point {
             Axis::Item => self.item = index.of(self.item, shape.batch)?,
             Axis::Channel => self.channel = index.of(self.channel, shape.dim)?,
             Axis::Group => {
-                // A channel's remainder takes the place of its quotient.
-                let from = if matches!(index, Index::Modulo(_)) { self.channel } else { self.group };
+                // A channel's remainder takes the place of its quotient; that of a head where channels have heads.
+                let of_channel = self.channel / problem.channels_of_a_head();
+                let from = if matches!(index, Index::Modulo(_)) { of_channel } else { self.group };
                 self.group = index.of(from, shape.groups)?;
             }
             Axis::State => self.n = index.of(self.n, shape.dstate)?,

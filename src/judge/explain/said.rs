@@ -63,7 +63,9 @@ pub fn differing((before, label): (&[String], &str), after: &[String]) -> String
     let of_name = |line: &str| line.split(" = ").next().map(str::to_owned);
     let differing = after.iter().filter_map(|line| {
         let before = before.iter().find(|other| of_name(other) == of_name(line))?;
-        (before != line).then(|| format!("{label} {before}; computed {line}"))
+        // A scan without a name within another line is hard to read, and the sentence says it.
+        let is_readable = !line.contains("scan[") || before.contains("scan[");
+        (before != line && is_readable).then(|| format!("{label} {before}; computed {line}"))
     });
     let lines: Vec<String> = differing.take(LINES).collect();
     if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
@@ -116,6 +118,12 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let where_used = where_used(graph, &printer, edit);
     let place = edit.when.map_or_else(String::new, |when| format!(" {}", printer.condition(when)));
     let mut what = match edit.patch {
+        Patch::Other(other) if program.find(Symbol::ChunkCarry) == Some(target) => match graph.op(other) {
+            Op::Scan(_) => {
+                "a chunk starts from the state that the one before has a position before its end".to_owned()
+            }
+            _ => "a chunk starts from the state that it ends with itself".to_owned(),
+        },
         Patch::Number(number) if is_left_out(graph, program, edit) => {
             let noun = if number.value() == 1.0 { "the factor " } else { "" };
             format!("{noun}{old} is missing")
@@ -291,6 +299,10 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
             _ => format!("{of}-missing"),
         },
+        Patch::Other(other) if program.find(Symbol::ChunkCarry) == Some(target) => match graph.op(other) {
+            Op::Scan(_) => "carry-one-early".to_owned(),
+            _ => "carry-of-own-end".to_owned(),
+        },
         Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
         Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
@@ -386,7 +398,9 @@ fn index_word(axis: Axis, index: Index) -> String {
         (_, Index::Modulo(_) | Index::Strided(_)) => format!("of-{of}-modulo"),
         (_, Index::Exchanged(_)) => "transposed".to_owned(),
         (_, Index::ReversedIn(_)) => format!("reversed-in-blocks-of-{of}s"),
-        (_, Index::BlockStart(_) | Index::BlockBefore(_)) => format!("of-blocks-of-{of}s"),
+        (_, Index::BlockStart(_) | Index::BlockBefore(_) | Index::BlockEnd(_)) => {
+            format!("of-blocks-of-{of}s")
+        }
     }
 }
 

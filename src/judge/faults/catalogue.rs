@@ -207,7 +207,7 @@ const REST: &[Entry] = &[
     entry(Fault::Tail(Tail::Ignored(16)), "tail-16-ignored",
         "the positions beyond the last multiple of 16 are ignored", "whole vectors only, and no code for the rest"),
     entry(Fault::GroupModulo, "group-modulo",
-        "channel d reads group d % groups", "d / (dim / groups) misread"),
+        "a channel, or a head, reads the group of its number modulo their count", "d / (dim / groups) misread, or h / (heads / groups)"),
     entry(Fault::BTransposed, "b-transposed",
         "B is read along the wrong axis", "strides of a transposed tensor"),
     entry(Fault::CTransposed, "c-transposed",

@@ -16,6 +16,8 @@ use crate::tensor::GradientName;
 const WIDEST: f64 = 4.0;
 /// What a gradient that is to be 0 may be off, of a program's largest value: 64 roundings to f32.
 const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
+/// Wrong elements for each one that a rounding may have gone the other way in.
+const MISSED: usize = 8;
 /// Bits by which the evidence is to be worth more than an edit costs: the hypotheses that are tried, and then some.
 const MARGIN: f64 = 16.0;
 /// Bits of evidence of another gradient that an edit which explains one is to agree with, and elements that tell a simple number.
@@ -31,10 +33,13 @@ pub struct Fit {
     pub all: f64,
     pub told: usize,
     pub bits: f64,
+    /// Elements that are beyond the specified bounds, and those that are beyond the program's own.
+    pub wrong: usize,
+    pub missed: usize,
 }
 
 impl Fit {
-    const NOTHING: Fit = Fit { share: 0.0, left: 0.0, all: 0.0, told: 0, bits: 0.0 };
+    const NOTHING: Fit = Fit { share: 0.0, left: 0.0, all: 0.0, told: 0, bits: 0.0, wrong: 0, missed: 0 };
 
     pub(super) fn residual(self) -> f64 {
         (self.left / self.all).sqrt()
@@ -51,7 +56,9 @@ impl Fit {
         let is_within = match one.rounds() {
             // What lies next to a rounding boundary may go the other way.
             true => {
-                let is_near = self.residual() <= NEARLY_ROUNDED && self.told >= FEWEST_TOLD;
+                // It seldom does.
+                let is_seldom = MISSED * self.missed <= self.wrong;
+                let is_near = self.residual() <= NEARLY_ROUNDED && self.told >= FEWEST_TOLD && is_seldom;
                 self.share <= 1.0 && self.residual() <= NEEDED || is_near
             }
             false => self.share <= 1.0 && self.residual() <= if is_fitted { NEARLY } else { NEEDED },
@@ -66,6 +73,13 @@ impl Fit {
             || one.rounds() && self.residual() <= NEARLY_ROUNDED;
         is_within && self.bits >= AGREED
     }
+}
+
+/// The middle one of these, or 0 where there are none.
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// By how many of its bounds an element is off, the larger part of a complex one.
@@ -173,6 +187,11 @@ impl Search<'_> {
         };
         let of_model = largest(&mut values.iter().map(|(_, value, _)| *value));
         let of_want = largest(&mut values.iter().map(|(index, ..)| want.values[*index]));
+        // By how much values of the row may be off, relative: what is computed in the place of nothing is, too.
+        let relative = |(index, ..): &(usize, f64, f64)| {
+            self.case.bounds[name][index / want.width] / want.values[*index].abs()
+        };
+        let relative = middle(values.iter().map(relative).filter(|share| share.is_finite()));
         for (index, model, error) in values {
             let (got, want, judged) =
                 (got.values[index], want.values[index], self.case.bounds[name][index / want.width]);
@@ -180,6 +199,10 @@ impl Search<'_> {
             // A larger value than was to be computed is off by more, and stored with a larger rounding.
             let bound = judged + (rounding(model.abs() + judged) - rounding(want)).max(0.0);
             let unit = if of_want > 0.0 {
+                // As much as the value was off that it has grown from, and no more than the program says.
+                let grown = if want == 0.0 { 0.0 } else { judged * (model / want).abs() };
+                let grown = grown.max(relative * model.abs()).min(error);
+                let bound = if model.abs() > want.abs() { bound.max(grown) } else { bound };
                 bound * (of_model / of_want).max(1.0)
             } else {
                 bound.max(of_model * OF_NOTHING)
@@ -193,6 +216,8 @@ impl Search<'_> {
             };
             let of_own = |off: f64| if off == 0.0 { 0.0 } else { off / own };
             fit.share = fit.share.max(of_own(off));
+            fit.wrong += usize::from(of_own(specified) > 1.0);
+            fit.missed += usize::from(of_own(off) > 1.0);
             fit.left += of_own(off).powi(2);
             fit.all += of_own(specified).powi(2);
             // What is no number proves nothing by itself, nor does a bound that is wider than the error.

@@ -389,10 +389,6 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn is_over(&self, most: u64) -> bool {
-        self.case.work.is_over() || self.case.work.done() > most
-    }
-
     /// What is tried of a way of writing, the cheapest first: fault models, edits at all sites, and other ways of writing in the place of
     /// the specified one.
     fn tried(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
@@ -435,12 +431,12 @@ impl<'a> Search<'a> {
 
     /// One change of a way of writing, the cheapest first.
     fn changed(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
-        let most = self.case.work.done() + EDIT_WORK;
+        let most = self.case.work.end_of_stage(EDIT_WORK);
         let mut found: Vec<Hypothesis> = Vec::new();
         self.partial.clear();
         for one in self.tried(at, base, part) {
             let limit = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
-            if one.cost() > limit || found.len() >= CANDIDATES || self.is_over(most) {
+            if one.cost() > limit || found.len() >= CANDIDATES || self.case.work.is_stage_over(most) {
                 break;
             }
             let fit = self.fit(at, &one);
@@ -470,7 +466,7 @@ impl<'a> Search<'a> {
     }
 
     fn with_numbers(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
-        let most = self.case.work.done() + EDIT_WORK;
+        let most = self.case.work.end_of_stage(EDIT_WORK);
         let Some(number) = self.written(base) else { return Vec::new() };
         let Some(program) = self.written[number].of(self.failing[at].name) else { return Vec::new() };
         let graph = &self.written[number].graph;
@@ -485,7 +481,7 @@ impl<'a> Search<'a> {
         all.retain(|one| is_asked(self.case, &self.written[number], &program, one));
         let mut found: Vec<Hypothesis> = Vec::new();
         for one in all {
-            if self.is_over(most) {
+            if self.case.work.is_stage_over(most) {
                 break;
             }
             let mut candidates = self.numbers(at, one).into_iter();
@@ -514,7 +510,7 @@ impl<'a> Search<'a> {
             is_new
         });
         bases.truncate(FIRSTS);
-        let most = self.case.work.done() + EDIT_WORK;
+        let most = self.case.work.end_of_stage(EDIT_WORK);
         for (_, base) in bases {
             if let Some(one) = self.beside(at, base, most) {
                 return vec![one];
@@ -531,7 +527,7 @@ impl<'a> Search<'a> {
         let nodes = self.written[specified].nodes;
         let seconds = self.tried(at, base, None).into_iter();
         for one in seconds.take_while(|one| one.cost() <= base.cost() + SECOND) {
-            if self.is_over(most) {
+            if self.case.work.is_stage_over(most) {
                 break;
             }
             let Some(fit) = self.fit(at, &one).filter(|fit| fit.explains(&one)) else { continue };

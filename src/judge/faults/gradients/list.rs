@@ -16,6 +16,9 @@ const fn fault(name: &'static str, what: &'static str, change: Change) -> Fault 
 use Change::{Adjoints, Factor, Gradient, Narrow, NarrowGradient, Padded, Pass as Whole, Shares, States};
 use Symbol::{ABarByA, ABarByDelta, HByA, HByDelta};
 
+/// A slope that loses its digits in f32: what it has left is rounded like a narrow type.
+pub(super) const CANCELS: &str = "softplus-slope-cancels";
+
 /// Every model, what is likelier first.
 #[rustfmt::skip]
 pub static ALL: &[Fault] = &[
@@ -56,6 +59,14 @@ pub static ALL: &[Fault] = &[
     fault("softplus-slope-of-delta", "the derivative of softplus is taken at Δ, which went through softplus already", Whole(|p| p.softplus_slope(|p, _| {
         let step = p.find(Symbol::StepSize)?;
         Some(p.apply(Function::Sigmoid, step))
+    }))),
+    fault(CANCELS, "the derivative of softplus is taken as 1 − e^−Δ in f32, which cancels where Δ is small: −expm1(−Δ) does not", Whole(|p| p.softplus_slope(|p, _| {
+        let (step, one) = (p.find(Symbol::StepSize)?, p.number(1.0));
+        let negated = p.times(step, -1.0);
+        let power = p.apply(Function::Exp, negated);
+        let rounded = p.graph.add(Op::Round(power, InputType::F32));
+        let taken = p.times(rounded, -1.0);
+        Some(p.graph.sum([one, taken]))
     }))),
     fault("softplus-slope-squared", "the derivative of softplus is applied twice", Whole(|p| p.softplus_slope(|p, slope| Some(p.product([slope, slope]))))),
     fault("softplus-for-its-slope", "softplus stands in place of its derivative", Whole(|p| p.softplus_slope(|p, _| p.find(Symbol::StepSize)))),
@@ -218,8 +229,8 @@ pub static ALL: &[Fault] = &[
     fault("delta-of-first-batch", "the backward pass reads delta of the batch's first item for all", Whole(|p| p.misread(Input::Delta, (Axis::Item, Index::At(0))))),
     fault("b-of-modulo-group", "channel d reads B of group d mod groups", Whole(|p| p.misread(Input::B, (Axis::Group, Index::Modulo(p.problem.shape.groups as u32))))),
     fault("c-of-modulo-group", "channel d reads C of group d mod groups", Whole(|p| p.misread(Input::C, (Axis::Group, Index::Modulo(p.problem.shape.groups as u32))))),
-    fault("b-sum-in-modulo-group", "grad.B of channel d is added to group d mod groups", Whole(|p| p.sum_in_modulo_group(B))),
-    fault("c-sum-in-modulo-group", "grad.C of channel d is added to group d mod groups", Whole(|p| p.sum_in_modulo_group(C))),
+    fault("b-sum-in-modulo-group", "grad.B of channel d is added to group d mod groups, or of head h to group h mod groups", Whole(|p| p.sum_in_modulo_group(B))),
+    fault("c-sum-in-modulo-group", "grad.C of channel d is added to group d mod groups, or of head h to group h mod groups", Whole(|p| p.sum_in_modulo_group(C))),
     // Both directions.
     fault("reversed-state-of-other-side", "the reversed scan's Ā is multiplied by its state at l − 1 in place of l + 1", Whole(|p| {
         p.is_bidirectional().then_some(())?;

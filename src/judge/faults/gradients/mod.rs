@@ -159,7 +159,9 @@ impl Model {
 
     /// Whether something is kept in a narrow type.
     pub fn rounds(&self) -> bool {
-        matches!(self.with, With::Type(_)) || self.fault.name.ends_with("16")
+        matches!(self.with, With::Type(_))
+            || self.fault.name.ends_with("16")
+            || self.fault.name == list::CANCELS
     }
 
     /// Whether each gradient has it by itself.
