@@ -529,7 +529,7 @@ fn the_counts_of_what_is_wrong_add_up() {
     results.cases[6].search = Some(Search::As(results.cases[0].id.clone()));
     results.cases[6].diagnosis.clear();
     let text = console::render(&results, None, false);
-    let line = "7 of 7 cases: in 4 of 7 lost, in 3 of the 4: x_l at 16; in 1 of 7 late: B; in 1 of 7 early: C; in 1 of 7 other names";
+    let line = "7 of 7 cases: in 4 of 7 lost, in 3 of the 4: x_l at 16; in 1 of 7 odd: u; in 1 of 7 early: C; in 1 of 7 other names";
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(line), "{text}");
 }
 
