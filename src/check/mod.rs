@@ -390,17 +390,21 @@ fn check_outputs<R: Read + Seek + Send>(
             }
         }
     }
+    let counted = match layout.shape.batch {
+        1 => format!("{all} channels"),
+        items => format!("{all} rows ({items} items × {} channels)", layout.shape.dim),
+    };
     let chosen = match (certified.len(), &surveys) {
-        (judged, _) if judged == all => format!("all {all} channels judged"),
+        (judged, _) if judged == all => format!("all {counted} judged"),
         (0, Some(_)) => format!(
-            "all {all} channels judged, every element, by the quick route: the truth of one does not fit into memory"
+            "all {counted} judged, every element, by the quick route: the truth of one does not fit into memory"
         ),
         (judged, Some(_)) => format!(
-            "all {all} channels judged, every element: {} by the quick route, {judged} by the certified one",
+            "all {counted} judged, every element: {} by the quick route, {judged} by the certified one",
             all - judged
         ),
         (judged, None) => {
-            format!("sampled: {judged} of {all} channels judged, drawn by seed {}", options.seed)
+            format!("sampled: {judged} of {counted} judged, drawn by seed {}", options.seed)
         }
     };
     let mut why = format!("{}; {chosen}", described(layout));

@@ -10,13 +10,13 @@ use super::ulp::Format;
 use super::verdict::{Distance, Element, Tally, worst_recorded};
 use crate::formula::Form;
 use crate::problem::conventions::Direction;
-use crate::problem::stretch::{Inputs, Outline};
-use crate::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
+use crate::problem::stretch::{Inputs, Outline, Stretch};
+use crate::problem::{InputType, Operand, Order, Problem, Shape, Stages, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
 use crate::results::explained::{headline, worst_tensor};
 use crate::results::{Beyond, CaseResult, TensorResult, Verdict, Worst};
-use crate::tensor::{ComputedName, Named, Tensor, TensorName, Tensors};
+use crate::tensor::{ComputedName, GradientName, Named, Tensor, TensorName, Tensors};
 
 /// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
 pub fn judge(
@@ -166,7 +166,7 @@ fn shown<I: Inputs>(
         (TensorName::DaCumsum, at) => (0, at[0]),
     };
     let stretch = inputs.stretch((index[0], index[1]), l..l + 1)?;
-    let inputs = inputs_at(form, &stretch.problem, stretch.at, n, l - stretch.first);
+    let inputs = inputs_at(form, &stretch, (outline, [index[0], index[1], n, l]));
     Ok(worst_recorded(&format!("{name}{part}"), (outline, name.into(), index), element, distance, inputs))
 }
 
@@ -388,8 +388,20 @@ fn summarize(case: &mut CaseResult) {
     case.diagnosis = headline(case);
 }
 
-/// The inputs of state n at position l, as texts.
-fn inputs_at(form: Form, problem: &Problem, channel: (usize, usize), n: usize, l: usize) -> Vec<String> {
+/// The inputs of an item's channel and state at a position, as texts; A and B with their indices as they were given.
+fn inputs_at(
+    form: Form,
+    stretch: &Stretch,
+    (outline, [item, row, n, position]): (Outline, [usize; 4]),
+) -> Vec<String> {
+    let (problem, channel, l) = (&*stretch.problem, stretch.at, position - stretch.first);
+    let Outline { axes, shape, .. } = outline;
+    let of_heads = (axes.order == Order::Blhp).then_some(axes.headdim).or(axes.shared.a);
+    let of_a = of_heads.map_or(vec![row, n], |channels| vec![row / channels]);
+    let of_b = match problem.b_operand {
+        Operand::Constant => vec![row, n],
+        Operand::Variable => vec![item, row / (shape.dim / shape.groups), n, position],
+    };
     let (delta, _) = budget::step_size(problem, channel, l, Arithmetic::SINGLE);
     let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
     let b = problem.operand_index(problem.b_operand, channel, n, l);
@@ -409,10 +421,10 @@ fn inputs_at(form: Form, problem: &Problem, channel: (usize, usize), n: usize, l
     let clamped = if problem.conventions.limit.is_none() { "" } else { "clamped " };
     vec![
         format!("{clamped}{named} = {delta:e}"),
-        show(&format!("A[{n}]"), a),
-        show(&format!("B[{n}]"), b),
+        show(&format!("A{:?}", outline.recorded_index(GradientName::A, of_a)), a),
+        show(&format!("B{:?}", outline.recorded_index(GradientName::B, of_b)), b),
         format!("u = {:e}", problem.u[problem.sequence_index(channel.0, channel.1, l)]),
-        show(&format!("a_bar[{n}]"), step.a_bar),
-        show(&format!("b_bar[{n}]"), step.b_bar),
+        show("a_bar", step.a_bar),
+        show("b_bar", step.b_bar),
     ]
 }

@@ -32,7 +32,7 @@ impl<'a> Printer<'a> {
         let of_name = |(symbol, id): &(Symbol, Id)| match symbol {
             // Its own line is that of out.
             symbol if is_silent(*symbol) => None,
-            symbol => Some(format!("{} = {}", word(*symbol), self.meaning(*id))),
+            symbol => Some(format!("{} = {}", self.defined(*symbol, *id), self.meaning(*id))),
         };
         let outputs = [("out_l", self.program.out), ("last_state", self.program.last_state)];
         let outputs = outputs.map(|(name, id)| format!("{name} = {}", self.text(id)));
@@ -47,9 +47,25 @@ impl<'a> Printer<'a> {
     /// A node by what it is made of.
     pub fn meaning(&self, id: Id) -> String {
         match self.graph.op(id) {
-            Op::Scan(scan) => self.scan(scan, &word(self.symbol(id).unwrap_or(Symbol::State))),
+            Op::Scan(scan) => {
+                let name = word(self.symbol(id).unwrap_or(Symbol::State));
+                let by = if scan.reversed { "_{l+1}" } else { "_{l−1}" };
+                self.scan(scan, &if self.is_carry(id) { name } else { name.replace("_l", by) })
+            }
             _ => self.made(id).0,
         }
+    }
+
+    /// What the meaning of a named node is that of.
+    fn defined(&self, symbol: Symbol, id: Id) -> String {
+        let name = word(symbol);
+        if self.is_carry(id) { name.replace("_l", "_{l+1}") } else { name }
+    }
+
+    /// Whether a node is what chunks take from those before, a scan that is read before its update.
+    fn is_carry(&self, id: Id) -> bool {
+        let is_before = matches!(self.graph.op(id), Op::Scan(Scan { exclusive: true, reversed: false, .. }));
+        is_before && self.symbol(id) == Some(Symbol::ChunkCarry)
     }
 
     fn symbol(&self, id: Id) -> Option<Symbol> {
@@ -59,14 +75,13 @@ impl<'a> Printer<'a> {
         named.filter(|_| !is_input).map(|(symbol, _)| *symbol)
     }
 
-    fn scan(&self, scan: &Scan, name: &str) -> String {
-        let before =
-            format!("{}_{{l{}1}}", name.trim_end_matches("_l"), if scan.reversed { '+' } else { '−' });
+    /// A step of a scan from a state that is called this.
+    fn scan(&self, scan: &Scan, before: &str) -> String {
         let before = match scan.carried {
             Some((factor, at)) => {
                 format!("[{} {before} {}, else {before}]", number_text(factor), at.described("position"))
             }
-            None => before,
+            None => before.to_owned(),
         };
         let decay = self.within(scan.decay, Binding::Product);
         let before = match scan.stored {
@@ -147,6 +162,9 @@ impl<'a> Printer<'a> {
                 let [above, below] = [ABOVE[slip.above].0, BELOW[slip.below].0];
                 (format!("[({above})/({below}), w = {}]", self.text(*of)), Binding::One)
             }
+            Op::Apply(Function::Reciprocal, of) if self.is_inverse(*of) => {
+                (self.text(*of).trim_end_matches("⁻¹").to_owned(), Binding::One)
+            }
             Op::Apply(function, of) => {
                 (format!("{}({})", function_text(*function), self.text(*of)), Binding::One)
             }
@@ -218,6 +236,11 @@ impl<'a> Printer<'a> {
         format!("(1 − {share})⁻¹").replace("− −", "+ ")
     }
 
+    /// Whether a node is printed as `(…)⁻¹`.
+    fn is_inverse(&self, id: Id) -> bool {
+        self.symbol(id).is_none() && matches!(self.graph.op(id), Op::Apply(Function::Resolvent(_), _))
+    }
+
     /// A scan that has no name of its own, by the name of the one that it differs from.
     fn state(&self, scan: &Scan) -> (String, Binding) {
         let is_same = |id: Id| matches!(self.graph.op(id), Op::Scan(other) if Scan { exclusive: scan.exclusive, ..*other } == *scan);
@@ -229,7 +252,10 @@ impl<'a> Printer<'a> {
                 let by = if scan.reversed { "_{l+1}" } else { "_{l−1}" };
                 (word(symbol).replace("_l", by), Binding::One)
             }
-            _ => (format!("scan[x_l = {}]", self.scan(scan, "x_l")), Binding::One),
+            _ => {
+                let before = if scan.reversed { "x_{l+1}" } else { "x_{l−1}" };
+                (format!("scan[x_l = {}]", self.scan(scan, before)), Binding::One)
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::text;
-use crate::results::Results;
 use crate::results::causes::{self, Cause, KINDS};
+use crate::results::{Diagnosis, Results};
 
 /// Explanations of one method that are shown where its failures differ.
 const SHOWN: usize = 3;
@@ -35,8 +35,10 @@ pub fn lines(results: &Results) -> Vec<Line> {
                 let both = failing.iter_mut().zip(cause.failing);
                 both.for_each(|(sum, one)| *sum = (sum.0 + one.0, sum.1 + one.1));
                 let unexplained = other.unexplained + cause.unexplained;
+                let mut found = other.found;
+                found.iter_mut().zip(&cause.found).for_each(|((_, sum), (_, one))| *sum += one);
                 *line = self::line(
-                    &Cause { failing, unexplained, ..cause.clone() },
+                    &Cause { failing, unexplained, found, ..cause.clone() },
                     "real and complex weights".to_owned(),
                 );
             }
@@ -60,11 +62,25 @@ fn line(cause: &Cause, weights: String) -> Line {
         failing.map(|((failing, all), noun)| format!("{failing} of {}", text::count(all, noun))).collect();
     let named: usize = cause.found.iter().map(|(_, count)| count).sum();
     let looked_at = named + cause.unexplained;
-    let found = cause.found.iter().take(SHOWN).map(|(diagnosis, count)| {
-        let named = format!("{}: {}", diagnosis.name, diagnosis.what);
-        if *count == looked_at { named } else { format!("in {count} of {looked_at} {named}") }
-    });
-    let mut looks_like = found.collect::<Vec<_>>();
+    // What has the same name in other words, or at another place, counts with it: the commonest sentence is shown.
+    let mut names: Vec<(&Diagnosis, usize, usize)> = Vec::new();
+    for &(diagnosis, count) in &cause.found {
+        match names.iter_mut().find(|(known, ..)| known.name == diagnosis.name) {
+            Some((.., all)) => *all += count,
+            None => names.push((diagnosis, count, count)),
+        }
+    }
+    names.sort_by_key(|(.., all)| std::cmp::Reverse(*all));
+    let said = |&(diagnosis, same, all): &(&Diagnosis, usize, usize)| {
+        let in_some = if all == looked_at { String::new() } else { format!("in {all} of {looked_at} ") };
+        let so_in = if same == all { String::new() } else { format!(", in {same} of the {all}") };
+        format!("{in_some}{}{so_in}: {}", diagnosis.name, diagnosis.what)
+    };
+    let mut looks_like: Vec<String> = names.iter().take(SHOWN).map(said).collect();
+    let others: usize = names.iter().skip(SHOWN).map(|(.., all)| all).sum();
+    if others > 0 {
+        looks_like.push(format!("in {others} of {looked_at} other names"));
+    }
     if !looks_like.is_empty() && cause.unexplained > 0 {
         looks_like.push(format!("{} unexplained", cause.unexplained));
     }

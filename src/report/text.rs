@@ -199,7 +199,14 @@ pub fn pair(tensor: ComputedName, pair: &Pair) -> String {
 /// Which element is worst, and how it is against its bound.
 pub fn worst(worst: &Worst) -> String {
     let place = if worst.place.is_empty() { "" } else { &format!(" ({})", worst.place) };
-    format!("{}{place}: {}", element(&worst.tensor, &worst.index), verdict_on_error(worst.ratio))
+    // The bound of next to nothing is next to nothing, and a share of it any number.
+    let of = match worst.want {
+        _ if worst.ratio <= 1.0 || !worst.want_parts.is_empty() => "",
+        0.0 => ", of a value that is to be 0",
+        want if want.abs() < f64::from(f32::MIN_POSITIVE) => ", of a value below the normal range",
+        _ => "",
+    };
+    format!("{}{place}: {}{of}", element(&worst.tensor, &worst.index), verdict_on_error(worst.ratio))
 }
 
 /// The numbers of an element, each with its name and what stands beside it.

@@ -34,7 +34,7 @@ pub fn of(results: &Results) -> Vec<Cause<'_>> {
     all.filter_map(|(method, weights)| cause(results, method, weights)).collect()
 }
 
-fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>> {
+fn cause<'a>(results: &'a Results, method: Form, weights: Weights) -> Option<Cause<'a>> {
     let cases: Vec<_> =
         results.cases.iter().filter(|case| case.method == method && case.weights == weights).collect();
     let sweeps: Vec<_> = results
@@ -55,22 +55,29 @@ fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>>
         .iter()
         .map(|case| &*case.reason)
         .chain(failing_sweeps.iter().map(|sweep| &*sweep.reason));
+    // Of a case that fails as another does the first cause alone is known to be the same.
+    let diagnosis = |case: &'a CaseResult| -> &'a [Diagnosis] {
+        match &case.search {
+            Some(Search::As(id)) if case.diagnosis.is_empty() => {
+                let like = cases.iter().find(|other| other.id == *id);
+                like.and_then(|like| like.diagnosis.get(..1)).unwrap_or_default()
+            }
+            _ => &case.diagnosis,
+        }
+    };
     let diagnoses: Vec<&[Diagnosis]> = failing_cases
         .iter()
-        .map(|case| case.diagnosis.as_slice())
+        .map(|case| diagnosis(case))
         .chain(failing_sweeps.iter().map(|sweep| sweep.diagnosis.as_slice()))
         .filter(|diagnosis| !diagnosis.is_empty())
         .collect();
-    let is_named = |id: &str| results.cases.iter().any(|case| case.id == id && !case.diagnosis.is_empty());
     // Some failures of a run here are looked at, and all of recordings.
     let chosen: BTreeSet<&str> =
         explained::chosen(&results.cases).into_iter().map(|at| &*results.cases[at].id).collect();
     let looked_at =
         |case: &CaseResult| results.planned.is_none() || chosen.contains(&*case.id) || case.search.is_some();
-    let is_unexplained = |case: &CaseResult| {
-        let is_like_a_named = matches!(&case.search, Some(Search::As(id)) if is_named(id));
-        looked_at(case) && case.reason.is_empty() && case.diagnosis.is_empty() && !is_like_a_named
-    };
+    let is_unexplained =
+        |case: &'a CaseResult| looked_at(case) && case.reason.is_empty() && diagnosis(case).is_empty();
     let unexplained = failing_cases.iter().filter(|case| is_unexplained(case)).count();
     Some(Cause {
         method,

@@ -1,7 +1,7 @@
 //! Promise: a specified program computes what the truth has, gradients too; edits that were planted in one are found, as they are or as others that
 //! compute the same, and said with their place; and of what no edit computes nothing is said.
 
-use holdfast::formula::Form;
+use holdfast::formula::{Form, Fraction};
 use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Work;
 use holdfast::judge::explain::{Evaluator, by_edits, by_two_edits, gradients, specified};
@@ -10,9 +10,10 @@ use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StepLimi
 use holdfast::problem::plan::Spec;
 use holdfast::problem::{Axes, InputType, Operand, OutputGradients, Problem, Shape, Shared, Weights, regime};
 use holdfast::program::edit::Edit;
+use holdfast::program::print::Printer;
 use holdfast::program::proposed;
 use holdfast::program::writing::{Group, Writing};
-use holdfast::program::{Graph, Program, Symbol};
+use holdfast::program::{Function, Graph, Input, Program, Symbol};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::{Named, TensorName, Tensors};
@@ -185,6 +186,24 @@ fn a_way_of_writing_computes_what_is_specified() {
             }
         }
     });
+}
+
+/// What chunks take from those before is read before its update, and an inverse of an inverse is what is inverted.
+#[test]
+fn a_way_of_writing_is_printed_as_it_computes() {
+    let problem = problem(Weights::Real, Operand::Variable);
+    let (mut graph, program) = specified(Method::Bilinear.into(), &problem);
+    let written =
+        Writing::Chunked(16).program(Method::Bilinear.into(), &problem, &mut graph).expect("chunks");
+    let lines = Printer::new(&graph, &written).lines();
+    let carry = lines.iter().find(|line| line.starts_with("c_{l+1} = [P_l ")).expect("what is carried");
+    assert!(carry.contains("] c_l + [s_l "), "{carry}");
+    let step = program.find(Symbol::StepSize).expect("a step");
+    let a = graph.input(Input::A);
+    let z = graph.product([step, a]);
+    let inverse = graph.apply(Function::Resolvent(Fraction::ONE), z);
+    let of_inverse = graph.apply(Function::Reciprocal, inverse);
+    assert_eq!(Printer::new(&graph, &program).text(of_inverse), "(1 − Δ_l A)");
 }
 
 fn with_start(problem: Problem) -> Problem {

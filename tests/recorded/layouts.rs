@@ -201,6 +201,10 @@ fn a_head_that_reads_another_is_named() {
     let [item, l, head, channel] = worst.index[..] else { panic!("{:?}", worst.index) };
     assert_eq!(worst.place, format!("item {item}, position {l}, head {head}, channel {channel}"));
     assert_eq!((item, head), (1, 2));
+    let given = [("A", format!("[{head}]")), ("B", format!("[{item}, {l}, {head}, 0]"))];
+    for (name, index) in given {
+        assert!(worst.inputs.iter().any(|one| one.starts_with(&format!("{name}{index} = "))), "{worst:?}");
+    }
     let state = &case.tensors[TensorName::LastState].worst.as_ref().expect("one").index;
     assert!(matches!(state[..], [1, 2, _, _]), "{state:?}");
 }

@@ -30,13 +30,14 @@ fn flat([item, head, at]: At) -> usize {
 #[case::all_but_one(|at: At| at[1] != 5, "all items, all heads but 5, all positions")]
 #[case::a_product(|at: At| at[0] == 0 && at[1] >= 4 && at[2] < 7, "item 0, heads from 4 on, positions up to 6")]
 #[case::a_tail(|at: At| at[2] >= 288, "all items, all heads, positions from 288 on, beyond the last multiple of 32")]
+#[case::a_carry(|at: At| at[2] >= 256, "all items, all heads, positions from 256 on")]
 #[case::chunk_edges(|at: At| at[2].is_multiple_of(64), "all items, all heads, each position 64k")]
 #[case::late_edges(|at: At| at[2].is_multiple_of(64) && at[2] > 0, "all items, all heads, each position 64k from 64 on")]
 #[case::rows_of_chunks(|at: At| at[2] % 64 >= 48, "all items, all heads, positions mod 64 from 48 on")]
 #[case::behind_edges(|at: At| at[2] >= 64 && at[2] % 64 < at[2] / 64 + 2,
     "all items, all heads, 18 of 300 positions, in runs that begin at each position 64k from 64 on")]
 #[case::sequences(|at: At| at[2] >= 90 && !(120..170).contains(&at[2]) && at[2] < 187,
-    "all items, all heads, 47 of 300 positions, in runs that begin where sequences do")]
+    "all items, all heads, 47 of 210 positions from 90 on, in runs that begin where sequences do")]
 #[case::behind_a_sequence(|at: At| at[2] >= 170, "all items, all heads, positions from 170 on, where a sequence begins")]
 #[case::flat_from(|at: At| flat(at) >= 4321, "flat index from 4321 on")]
 #[case::flat_up_to(|at: At| flat(at) <= 4321, "flat index up to 4321")]
@@ -65,6 +66,8 @@ fn a_rule_is_the_shortest_true_one(#[case] fails: fn(At) -> bool, #[case] says: 
 #[rstest]
 #[case::nan(|at: At, right: &Right| if at[0] == 1 && at[1] % 2 == 1 && at[2] >= 16 { f32::NAN } else { right(at) },
     &["64 of 512 elements are NaN, the first at [1, 1, 16]: item 1, odd channels, positions from 16 on"])]
+#[case::one_period(|at: At, right: &Right| if at[2] >= 16 && [1, 2, 4, 5, 7, 8, 9, 12, 13].contains(&(at[2] % 15)) { 1e6 } else { right(at) },
+    &["160 of 512 elements fail, the first at [0, 0, 16]: all items, all channels, 10 of 16 positions from 16 on", "they are all 1000000"])]
 #[case::zero(|at: At, right: &Right| if at[2] < 5 { 0.0 } else { right(at) },
     &["80 of 512 elements are 0, the first at [0, 0, 0]: all items, all channels, positions up to 4"])]
 #[case::one(|at: At, right: &Right| if at == [1, 2, 3] { 1e6 } else { right(at) },

@@ -69,7 +69,7 @@ fn runs_recorded_by_pytorch_pass() {
         assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
         let console = text(&output.stdout);
         for says in
-            ["6 cases: 6 pass", "15 agree", "backend  recorded, on", "torch 2.", "all 8 channels judged"]
+            ["6 cases: 6 pass", "15 agree", "backend  recorded, on", "torch 2.", "all 8 rows (2 items × 4"]
         {
             assert!(console.contains(says), "{says} in\n{console}");
         }

@@ -2,7 +2,7 @@
 
 use holdfast::method::Method;
 use holdfast::problem::Weights;
-use holdfast::report::{console, markdown, summary};
+use holdfast::report::{console, markdown, summary, text};
 use holdfast::results::{CaseResult, Results, Sensitivity, Verdict, Worst};
 
 use crate::fixture;
@@ -24,6 +24,17 @@ fn complex_coefficients_are_shown_with_both_parts_everywhere() {
         {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+}
+
+/// A share that no error has to be as large as is said with its reason.
+#[test]
+fn an_error_of_a_value_that_is_to_be_0_is_said_to_be_one() {
+    for (want, says) in
+        [(0.0, "× its bound, of a value that is to be 0"), (1e-40, "of a value below the normal range")]
+    {
+        let said = text::worst(&Worst { want, ..fixture::worst("out", 1e43) });
+        assert!(said.ends_with(says), "{said}");
     }
 }
 

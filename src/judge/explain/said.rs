@@ -60,7 +60,7 @@ pub fn text(graph: &Graph, program: &Program, id: Id) -> String {
 
 /// The first lines that differ from these, which have a label, in parentheses; nothing where none does.
 pub fn differing((before, label): (&[String], &str), after: &[String]) -> String {
-    let of_name = |line: &str| line.split(" = ").next().map(str::to_owned);
+    let of_name = |line: &str| line.split(" = ").next().map(|name| name.replace("_{l+1}", "_l"));
     let differing = after.iter().filter_map(|line| {
         let before = before.iter().find(|other| of_name(other) == of_name(line))?;
         // A scan without a name within another line is hard to read, and the sentence says it.

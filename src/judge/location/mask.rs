@@ -5,14 +5,18 @@ use std::fmt::{self, Display, Formatter};
 /// Indices of a list that are named; of more than that their number is.
 const NAMED: usize = 6;
 
-/// The shortest axis along which a period shows, and the shortest range of residues.
+/// The shortest range of residues.
 const SHORTEST: usize = 4;
 
 /// Periods of an axis that are tried.
 const PERIODS: std::ops::RangeInclusive<usize> = 2..=64;
 
+/// How often a period has to be seen: two runs of some length that lie alike are one already, two indices or any two sets are none.
+const SEEN: usize = 3;
+const SEEN_OF_RUNS: usize = 2;
+
 /// The least power of two beyond whose last multiple a tail is.
-const TAIL: usize = 8;
+const TAIL: usize = 4;
 
 /// Simple set of indices along one axis. Both ends of a range are in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,11 +67,20 @@ impl Indices {
                 let start = if from < period { 0.0 } else { (len as f64 / *period as f64).log2() };
                 let size = (*period as f64).log2();
                 // A range of residues has two ends.
-                2.0 * size + 1.0 + choices(*period, residues.len()).min(2.0 * size) + start
+                let of_range = if is_range(residues) { 2.0 * size } else { f64::INFINITY };
+                2.0 * size + 1.0 + choices(*period, residues.len()).min(of_range) + start
             }
-            Indices::Listed(some) | Indices::Except(some) => index + choices(len, some.len()),
+            Indices::Listed(_) | Indices::Except(_) => index + self.choice(len).0,
         };
         3.0 + numbers
+    }
+
+    /// Length of which indices of an axis are in it; and the first one, where it is shorter to say that none is before it.
+    fn choice(&self, len: usize) -> (f64, Option<usize>) {
+        let count = self.count(len);
+        let first = (0..len).find(|&at| self.contains(at)).unwrap_or(0);
+        let (of_all, of_late) = (choices(len, count), (len as f64).log2() + choices(len - first, count));
+        if of_late < of_all { (of_late, Some(first)) } else { (of_all, None) }
     }
 
     /// The shortest set that has, of the indices that are judged, those that are wrong and no other; none where none is.
@@ -75,14 +88,15 @@ impl Indices {
         let all: Vec<usize> = (0..judged.len()).filter(|&at| judged[at]).collect();
         let (some, others): (Vec<usize>, Vec<usize>) = all.iter().partition(|&&at| wrong[at]);
         let (&first, &last) = (some.first()?, some.last()?);
-        let periods =
-            PERIODS.filter(|period| all.len() >= SHORTEST && 2 * period <= all.len()).map(|period| {
-                let mut residues: Vec<usize> = some.iter().map(|at| at % period).collect();
-                residues.sort_unstable();
-                residues.dedup();
-                let from = if first < period { 0 } else { first };
-                Indices::EveryNth { period, residues, from }
-            });
+        let periods = PERIODS.filter_map(|period| {
+            let mut residues: Vec<usize> = some.iter().map(|at| at % period).collect();
+            residues.sort_unstable();
+            residues.dedup();
+            let from = if first < period { 0 } else { first };
+            let seen = if is_range(&residues) { SEEN_OF_RUNS } else { SEEN };
+            let is_seen = all.iter().filter(|&&at| at >= from).count() >= seen * period;
+            is_seen.then_some(Indices::EveryNth { period, residues, from })
+        });
         let simple = [
             Indices::All,
             Indices::One(first),
@@ -127,10 +141,15 @@ fn list(some: &[usize]) -> String {
     }
 }
 
+/// Whether residues are a range that is said by its ends.
+fn is_range(residues: &[usize]) -> bool {
+    residues.len() >= SHORTEST && residues[residues.len() - 1] - residues[0] + 1 == residues.len()
+}
+
 /// Phrase on some residues, from where on they count.
 fn every(noun: &str, period: usize, residues: &[usize], from: usize) -> String {
     let (first, last) = (residues[0], residues[residues.len() - 1]);
-    let is_range = residues.len() >= SHORTEST && last - first + 1 == residues.len();
+    let is_range = is_range(residues);
     let start = if from < period { String::new() } else { format!(" from {from} on") };
     let said = match residues {
         [1] if period == 2 => format!("odd {noun}s"),
@@ -157,7 +176,8 @@ impl Display for Along {
             Indices::One(one) => write!(f, "{noun} {one}"),
             Indices::From(first) => {
                 let unit = 1 << first.trailing_zeros().min(32);
-                let is_tail = unit >= TAIL && first + unit > *len && len % unit > 0;
+                // What is wrong from the first multiple on may as well be what is carried there.
+                let is_tail = unit >= TAIL && *first > unit && first + unit > *len && len % unit > 0;
                 let tail =
                     if is_tail { format!(", beyond the last multiple of {unit}") } else { String::new() };
                 write!(f, "{noun}s from {first} on{tail}")
@@ -170,8 +190,16 @@ impl Display for Along {
             }
             Indices::Listed(some) if set.is_rule() => write!(f, "{noun}s {}", list(some)),
             Indices::Except(some) if set.is_rule() => write!(f, "all {noun}s but {}", list(some)),
-            Indices::Listed(some) => write!(f, "{} of {judged} {noun}s", some.len()),
-            Indices::Except(some) => write!(f, "{} of {judged} {noun}s", judged - some.len()),
+            Indices::Listed(_) | Indices::Except(_) => {
+                let count = match set {
+                    Indices::Except(others) => judged - others.len(),
+                    _ => set.count(*len),
+                };
+                match set.choice(*len).1.filter(|_| judged == len) {
+                    Some(first) => write!(f, "{count} of {} {noun}s from {first} on", len - first),
+                    None => write!(f, "{count} of {judged} {noun}s"),
+                }
+            }
         }
     }
 }

@@ -158,6 +158,8 @@ class Capture:
         """Adds hooks that keep account of which of a model's modules runs; those that are there are the caller's to remove,
         even where one more cannot be had."""
         for name, module in model.named_modules():
+            # The model itself has no name.
+            name = name or type(module).__name__
             hooks.append(module.register_forward_pre_hook(lambda *_, name=name: self._inside.append(name)))
             # Even where it raises.
             hooks.append(module.register_forward_hook(lambda *_: self._left_module(), always_call=True))

@@ -258,7 +258,8 @@ class Report:
             if worst is None or reasons:
                 return f"no cause found; {reasons[0] if reasons else 'no element could be judged'}"
             at = ", ".join(map(str, worst.index))
-            return f"no cause found; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound"
+            of = ", of a value that is to be 0" if worst.want == 0 else ""
+            return f"no cause found; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound{of}"
         def fits(cause: Diagnosis) -> int:
             return sum(any(one.name == cause.name for one in diagnoses) for diagnoses in named)
 
