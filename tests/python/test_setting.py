@@ -46,7 +46,7 @@ def test_a_right_scan_of_heads_passes(asked):
         return ssd(x, dt, A, B, C, D, z, dt_bias, dt_softplus, initial_states, seq_idx)
 
     report = holdfast.assert_correct(scan, layout="blhp", **asked)
-    assert report.passed and len(report.cases) == 8
+    assert report.passed and len(report.cases) == 9
     # One that names none gets the names of Mamba-2.
     assert holdfast.assert_correct(lambda **inputs: ssd(**inputs), layout="blhp", regimes="everything-on", **{**asked, "b": None}).passed
 
@@ -56,7 +56,7 @@ def test_a_scan_that_goes_on_across_borders_fails_in_packed_problems_alone():
         return ssd(**inputs, wrong="goes on")
 
     assert holdfast.assert_correct(goes_on, layout="blhp").passed
-    with pytest.raises(AssertionError, match="^the state goes on from one packed sequence(.|\n)*of 8 problems do not pass") as raised:
+    with pytest.raises(AssertionError, match="^the state goes on from one packed sequence(.|\n)*of 9 problems do not pass") as raised:
         holdfast.assert_correct(goes_on, layout="blhp", packed=True, diagnosis="off")
     problem = holdfast.problems(layout="blhp", packed=True, regimes="short")[0]
     with pytest.raises(AssertionError, match="^the state goes on"):
@@ -71,7 +71,7 @@ def test_a_scan_that_goes_on_across_borders_fails_in_packed_problems_alone():
 
 
 def test_a_head_that_reads_another_group_fails_where_there_are_several():
-    with pytest.raises(AssertionError, match="2 of 8 problems do not pass") as raised:
+    with pytest.raises(AssertionError, match="2 of 9 problems do not pass") as raised:
         holdfast.assert_correct(functools.partial(ssd, wrong="groups"), layout="blhp", diagnosis="off")
     assert "groups: three groups" in str(raised.value)
 

@@ -21,11 +21,11 @@ def right(**inputs):
 
 def test_a_right_function_passes_on_the_usual_regimes():
     report = holdfast.assert_correct(right, method="zoh")
-    assert report.passed and len(report.cases) == 8
+    assert report.passed and len(report.cases) == 9
     assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff", "groups"}
 
 
-def test_a_failure_tells_what_fails_and_not_what_passes():
+def test_a_failure_tells_what_fails_first_and_counts_what_passes():
     def forgets_the_gate(**inputs):
         inputs.pop("z", None)
         return reference(**inputs)
