@@ -76,6 +76,23 @@ def test_a_head_that_reads_another_group_fails_where_there_are_several():
     assert "groups: three groups" in str(raised.value)
 
 
+@pytest.mark.parametrize("chunk", [64, 128, 256])
+def test_a_carry_that_forgets_the_chunks_before_the_last_one_fails(chunk):
+    def scan(x, dt, A, B, C):
+        outs, state = [], None
+        for start in range(0, x.shape[1], chunk):
+            part = [x[:, start : start + chunk], dt[:, start : start + chunk], A, B[:, start : start + chunk], C[:, start : start + chunk]]
+            outs.append(ssd(*part, initial_states=state)[0])
+            state = ssd(*part)[1]
+        return numpy.concatenate(outs, 1)
+
+    with pytest.raises(AssertionError, match="1 of 9 problems do not pass, of these regimes:\n  seqlen-513: "):
+        holdfast.assert_correct(scan, layout="blhp", diagnosis="off")
+    # In another layout it has too few axes.
+    with pytest.raises(TypeError, match='hint: layout="blhp" if x is'):
+        holdfast.assert_correct(lambda x, dt, A, B, C: ssd(x, dt, A, B, C))
+
+
 def test_sequences_are_told_apart_as_it_was_asked_and_lie_within_chunks():
     for problem in holdfast.problems(packed="both", regimes=["short", "seqlen-512"]):
         indices, ends = problem.inputs["seq_idx"], problem.inputs["cu_seqlens"]

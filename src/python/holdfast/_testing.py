@@ -21,7 +21,8 @@ from ._setting import Setting, setting_of
 
 __tracebackhide__ = True
 
-#: Some regimes of different kinds that take little time, the last with borders of chunks and with D alone; and those that stand for the ones with groups where there are none.
+#: Some regimes of different kinds that take little time, the last with borders of chunks and with D alone; and those that stand for
+#: the ones with groups where there are none.
 USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "softplus-range", "groups", "everything-on", "seqlen-513")
 _WITHOUT_GROUPS = {"groups": "b-zero", "everything-on": "vim-tiny"}
 #: Arguments of a regime without which there is a problem as well.
@@ -449,12 +450,13 @@ def assert_correct(
     """Runs `fn(u, delta, A, B, C, D=…, z=…, delta_bias=…, delta_softplus=…)` on problems of named regimes; it returns out, or
     out and the last state. Arguments that a regime has not are left out. All other arguments are those of `problems`.
 
-        holdfast.assert_correct(my_scan, method="foh")
+        holdfast.assert_correct(my_scan, method="foh", gradients=True)
         holdfast.assert_correct(my_ssd, layout="blhp", packed=True)
         holdfast.assert_correct(my_update, layout="step", state_type="bf16")
 
     fn: its arguments may have other names, as x, dt, dt_bias and dt_softplus, initial_states or state; or its first five any
-    regimes: None for those of a few usual ones that the function takes the arguments of
+        names. It gets problems without what it does not take of D, z, delta_bias and delta_softplus; what else it needs has a default
+    regimes: None for a few usual ones, of which "seqlen-513" has borders of chunks
     b, c, layout: None for one shape, which the function takes, of layouts "bdl" and "bld"
     xp: None for the framework whose arrays the function takes, of those that are imported
     gradients: whether PyTorch's autograd, or JAX's vjp, is asked for the gradient by every input, and these are judged as well;
