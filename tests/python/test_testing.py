@@ -474,6 +474,7 @@ def test_a_function_of_one_shape_is_given_that_shape():
 
 def test_a_function_gets_the_problems_without_what_it_does_not_take(pytester):
     def scan(u, delta, A, B, C, D=None):
+        assert (delta >= 0).all()
         return reference(u, delta, A, B, C, D)
 
     with pytest.raises(AssertionError, match="(?s)2 of 9 problems .*everything-on: .*seqlen-513: "):
