@@ -257,9 +257,12 @@ fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
     all.concat()
 }
 
+/// Metadata that this tool writes by itself: what computed a run, which the report's head has.
+const OWN: [&str; 5] = ["cupy", "device", "jax", "numpy", "torch"];
+
 /// The metadata that are notes.
 fn unused(provenance: &BTreeMap<String, String>) -> String {
-    let notes: Vec<&str> = provenance.keys().map(String::as_str).collect();
+    let notes: Vec<&str> = provenance.keys().map(String::as_str).filter(|key| !OWN.contains(key)).collect();
     if notes.is_empty() {
         String::new()
     } else {

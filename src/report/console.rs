@@ -359,8 +359,12 @@ fn closing(results: &Results, detail: Detail) -> String {
         return String::new();
     }
     if results.functions.is_empty() {
-        lines.push(pair_lines(results, detail));
-        lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
+        lines.extend(pair_lines(results, detail));
+        if !results.coefficients.is_empty() {
+            lines.push(
+                summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
+            );
+        }
     } else {
         lines.push(functions::totals(results).text("function"));
     }
@@ -383,11 +387,12 @@ fn closing(results: &Results, detail: Detail) -> String {
     lines.join("\n")
 }
 
-fn pair_lines(results: &Results, detail: Detail) -> String {
+/// What pairs say; nothing where none was compared.
+fn pair_lines(results: &Results, detail: Detail) -> Option<String> {
     let most = detail.most(LISTED_PAIRS);
     let (totals, failing) = (pairs::totals(results), pairs::failing(results));
     if totals.iter().all(|totals| totals.of.problems == 0) {
-        return "pairwise: not compared".to_owned();
+        return None;
     }
     let head = |totals: &pairs::Totals| {
         let counts = format!(
@@ -410,7 +415,7 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
     if more > 0 {
         lines.push(format!("  and {}", text::count(more, "more failing pair")));
     }
-    lines.join("\n")
+    Some(lines.join("\n"))
 }
 
 /// Bold red and green on the words that matter.

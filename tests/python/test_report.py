@@ -91,7 +91,23 @@ def test_what_is_known_of_a_failure_is_said_of_it(failing):
     assert again.keeping(failing, ["gate-missing"]).diagnosis == ()
     assert "no cause looked for: the 60 s of" in str(again.searched({"not_begun": "60 s"})) and "not looked for" in str(again)
     assert failing.headline() == f"runs-as-zoh-exact: {failing.diagnosis[0].what} (in 1 of 1 failing cases)"
-    assert again.headline().startswith("no cause found; worst out[") and holdfast.Report.merged([again]).headline() == again.headline()
+    assert again.headline().startswith("no cause looked for; worst out[") and holdfast.Report.merged([again]).headline() == again.headline()
+
+
+def test_a_headline_is_said_of_those_cases_that_have_its_very_words(failing):
+    def headline(*causes):
+        data = failing.to_dict()
+        (case,) = data["cases"]
+        named = [[{**case["diagnosis"][0], "name": name, "what": what} for name, what in one] for one in causes]
+        data["cases"] = [{**case, "id": str(at), "diagnosis": one} for at, one in enumerate(named)]
+        return holdfast.Report.from_json(json.dumps(data)).headline()
+
+    at_16, at_32, other = [("lost", "at 16")], [("lost", "at 32")], [("gate", "none")]
+    assert headline(at_16, at_32, at_32, other) == (
+        "lost: at 32 (in 2 of 4 failing cases, 1 with the same name in other words, 1 with another name)"
+    )
+    assert headline(other, at_16 + other, at_32, []) == "gate: none (in 2 of 4 failing cases, 1 with another name, 1 unexplained)"
+    assert headline([], at_16, [], other) == "in 1 of 4 failing cases alone; 1 with another name, 2 unexplained; lost: at 16"
 
 
 def test_a_nan_is_worse_than_any_number(failing):

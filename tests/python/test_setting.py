@@ -46,7 +46,7 @@ def test_a_right_scan_of_heads_passes(asked):
         return ssd(x, dt, A, B, C, D, z, dt_bias, dt_softplus, initial_states, seq_idx)
 
     report = holdfast.assert_correct(scan, layout="blhp", **asked)
-    assert report.passed and len(report.cases) == 8
+    assert report.passed and len(report.cases) == 9
     # One that names none gets the names of Mamba-2.
     assert holdfast.assert_correct(lambda **inputs: ssd(**inputs), layout="blhp", regimes="everything-on", **{**asked, "b": None}).passed
 
@@ -56,7 +56,7 @@ def test_a_scan_that_goes_on_across_borders_fails_in_packed_problems_alone():
         return ssd(**inputs, wrong="goes on")
 
     assert holdfast.assert_correct(goes_on, layout="blhp").passed
-    with pytest.raises(AssertionError, match="^the state goes on from one packed sequence(.|\n)*of 8 problems do not pass") as raised:
+    with pytest.raises(AssertionError, match="^the state goes on from one packed sequence(.|\n)*of 9 problems do not pass") as raised:
         holdfast.assert_correct(goes_on, layout="blhp", packed=True, diagnosis="off")
     problem = holdfast.problems(layout="blhp", packed=True, regimes="short")[0]
     with pytest.raises(AssertionError, match="^the state goes on"):
@@ -71,9 +71,26 @@ def test_a_scan_that_goes_on_across_borders_fails_in_packed_problems_alone():
 
 
 def test_a_head_that_reads_another_group_fails_where_there_are_several():
-    with pytest.raises(AssertionError, match="2 of 8 problems do not pass") as raised:
+    with pytest.raises(AssertionError, match="2 of 9 problems do not pass") as raised:
         holdfast.assert_correct(functools.partial(ssd, wrong="groups"), layout="blhp", diagnosis="off")
     assert "groups: three groups" in str(raised.value)
+
+
+@pytest.mark.parametrize("chunk", [64, 128, 256])
+def test_a_carry_that_forgets_the_chunks_before_the_last_one_fails(chunk):
+    def scan(x, dt, A, B, C):
+        outs, state = [], None
+        for start in range(0, x.shape[1], chunk):
+            part = [x[:, start : start + chunk], dt[:, start : start + chunk], A, B[:, start : start + chunk], C[:, start : start + chunk]]
+            outs.append(ssd(*part, initial_states=state)[0])
+            state = ssd(*part)[1]
+        return numpy.concatenate(outs, 1)
+
+    with pytest.raises(AssertionError, match="1 of 9 problems do not pass, of these regimes:\n  seqlen-513: "):
+        holdfast.assert_correct(scan, layout="blhp", diagnosis="off")
+    # In another layout it has too few axes.
+    with pytest.raises(TypeError, match='hint: layout="blhp" if x is'):
+        holdfast.assert_correct(lambda x, dt, A, B, C: ssd(x, dt, A, B, C))
 
 
 def test_sequences_are_told_apart_as_it_was_asked_and_lie_within_chunks():

@@ -21,11 +21,11 @@ def right(**inputs):
 
 def test_a_right_function_passes_on_the_usual_regimes():
     report = holdfast.assert_correct(right, method="zoh")
-    assert report.passed and len(report.cases) == 8
+    assert report.passed and len(report.cases) == 9
     assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff", "groups"}
 
 
-def test_a_failure_tells_what_fails_and_not_what_passes():
+def test_a_failure_tells_what_fails_first_and_counts_what_passes():
     def forgets_the_gate(**inputs):
         inputs.pop("z", None)
         return reference(**inputs)
@@ -34,8 +34,9 @@ def test_a_failure_tells_what_fails_and_not_what_passes():
         holdfast.assert_correct(forgets_the_gate, regimes=["short", "everything-on"], **EVERY_SHAPE)
     text = str(raised.value)
     assert text.startswith("gate-missing: ") and "(in 4 of 4 failing cases)\n\n4 of 8 problems do not pass, of these" in text
-    assert "regimes:\n  everything-on: " in text and "4 of 4 cases: gate-missing" in text and "short/" not in text
-    assert "and 3 more failures: the report's explain() has them all" in text
+    # What is counted above is what is counted below.
+    assert "regimes:\n  everything-on: " in text and "4 of 8 cases: gate-missing" in text and "\n4/8 cases pass" in text
+    assert "FAIL short/" not in text and "and 3 more failures: the report's explain() has them all" in text
     assert 'rerun holdfast.assert_correct(forgets_the_gate, method="zoh", regimes="everything-on",' in text
 
 
@@ -240,7 +241,7 @@ def test_each_kind_of_loss_is_what_it_is_called():
 def test_a_right_function_of_torch_passes_with_its_gradients(torch):
     with torch.no_grad():
         report = holdfast.assert_correct(scan_of_torch(), xp=torch, gradients=True)
-    assert report.passed and len(report.cases) == 2 * 8
+    assert report.passed and len(report.cases) == 2 * 9
     with torch.inference_mode():
         assert holdfast.assert_correct(scan_of_torch(), regimes="short", xp=torch, gradients="last").passed
     for kind in ("f16", "bf16"):
@@ -415,10 +416,13 @@ def scan_of_guide(u, delta, A, B, C):
 
 def test_a_function_of_one_shape_is_given_that_shape():
     report = holdfast.assert_correct(scan_of_guide)
-    assert report.passed and len(report.cases) == 5
+    assert report.passed and len(report.cases) == 9
+    of_all = "without D, z, delta_bias, delta_softplus, which it does not take (delta is the step that they make)"
     assert report.notes == (
         "scan_of_guide was given NumPy's arrays, B as (batch, dstate, seqlen) and C as (batch, dstate, seqlen)",
-        "left out for arguments that it does not take: vim-tiny, b-zero, softplus-range",
+        f"{of_all}: vim-tiny",
+        "without D, which it does not take: b-zero, seqlen-513",
+        "without delta_bias, delta_softplus, which it does not take (delta is the step that they make): softplus-range",
     )
     assert f"note: {report.notes[1]}" in str(report)
 
@@ -427,7 +431,7 @@ def test_a_function_of_one_shape_is_given_that_shape():
         return reference(u, delta, A, B, C, D, z, delta_bias, delta_softplus)[0]
 
     report = holdfast.assert_correct(with_groups)
-    assert len(report.cases) == 8 and "B as (batch, groups, dstate, seqlen)" in report.notes[0]
+    assert len(report.cases) == 9 and "B as (batch, groups, dstate, seqlen)" in report.notes[0]
 
     def constant(u, delta, A, B, C):
         assert B.shape == C.shape == A.shape
@@ -440,7 +444,7 @@ def test_a_function_of_one_shape_is_given_that_shape():
 
     report = holdfast.assert_correct(one_group)
     assert report.notes[1] == "left out for several groups, with which it raises ValueError: groups, everything-on"
-    assert len(report.cases) == 8
+    assert len(report.cases) == 9
     assert {"b-zero", "vim-tiny"} < {case.id.split("/")[0] for case in report.cases}
 
     assert "B as (dim, dstate) and C as (dim, dstate)" in holdfast.assert_correct(constant).notes[0]
@@ -453,15 +457,66 @@ def test_a_function_of_one_shape_is_given_that_shape():
         return scan_of_guide(*(w.swapaxes(1, 2) for w in (x, dt)), A, *(w.swapaxes(1, 2) for w in (B, C))).swapaxes(1, 2)
 
     report = holdfast.assert_correct(turned)
-    assert "B as (batch, seqlen, dstate)" in report.notes[0] and len(report.cases) == 5
+    assert "B as (batch, seqlen, dstate)" in report.notes[0] and len(report.cases) == 9
     with pytest.raises(AssertionError, match='layout="bld"'):
         holdfast.assert_correct(turned, "foh", "short")
     asked = {"weights": "complex", "inputs": "f16", "regimes": "groups", "b": "grouped", "c": "constant"}
     (ours,), (theirs,) = (holdfast.problems(**asked, layout=layout) for layout in ("bdl", "bld"))
     for name, array in ours.inputs.items():
         assert numpy.array_equal(array if name in "AC" else numpy.moveaxis(array, -1, 1), theirs.inputs[name])
-    with pytest.raises(TypeError, match="does not take what regime `everything-on` has, expected one that takes u, delta"):
-        holdfast.assert_correct(scan_of_guide, regimes="everything-on")
+    # Groups have no place in this one's B.
+    asked = {"regimes": ["groups", "everything-on"]}
+    single = "with one group in the place of several, with which it raises ValueError: groups, everything-on"
+    assert holdfast.assert_correct(scan_of_guide, **asked).notes[1:] == (single, f"{of_all}: everything-on")
+    with pytest.raises(TypeError, match="^one_group raises ValueError: .* regime `groups` has several groups, and with one it runs"):
+        holdfast.assert_correct(one_group, **asked)
+
+
+def test_a_function_gets_the_problems_without_what_it_does_not_take(pytester):
+    def scan(u, delta, A, B, C, D=None):
+        assert (delta >= 0).all()
+        return reference(u, delta, A, B, C, D)
+
+    with pytest.raises(AssertionError, match="(?s)2 of 9 problems .*everything-on: .*seqlen-513: "):
+        holdfast.assert_correct(lambda u, delta, A, B, C, D=None: scan(u, delta, A, B, C), diagnosis="off")
+    # A bias without softplus makes the same steps.
+    def biased(u, delta, A, B, C, delta_bias):
+        assert (delta + delta_bias[:, None] > -1e-6).all()
+        return reference(u, delta, A, B, C, delta_bias=delta_bias)
+
+    report = holdfast.assert_correct(biased, regimes="softplus-range")
+    assert report.notes[1:] == ("without delta_softplus, which it does not take (delta is the step that they make): softplus-range",)
+    (problem,) = holdfast.problems("zoh", "everything-on")
+    ran = problem.run(scan)
+    assert ran["without"] == ("z", "delta_bias", "delta_softplus")
+    assert problem.check(**ran).notes == (
+        "without z, delta_bias, delta_softplus, which it does not take (delta is the step that they make): everything-on",
+    )
+    assert not problem.judge(ran["out"], diagnosis="off").passed
+
+    # What it needs cannot be dropped.
+    def gated(u, delta, A, B, C, z):
+        return reference(u, delta, A, B, C, z=z)
+
+    assert "left out for lack of z, which it needs: short, tiny-z," in holdfast.assert_correct(gated).notes[1]
+
+    def chunked(x, dt, A, B, C, chunk_size, D=None):
+        return reference(x, dt, A, B, C, D)
+
+    with pytest.raises(TypeError, match=r"needs `chunk_size`, which .* has no default, .*hint: .*partial\(chunked, chunk_size=…\)"):
+        holdfast.assert_correct(chunked)
+    assert holdfast.assert_correct(functools.partial(chunked, chunk_size=64)).passed
+    pytester.makepyfile(
+        """
+        import holdfast, pytest
+
+        @pytest.mark.holdfast(regimes="everything-on")
+        def test_scan(holdfast_problem):
+            (lambda u, delta, A, B, C: u)(**holdfast_problem.inputs)
+        """
+    )
+    said = pytester.runpytest_subprocess().stdout.str()
+    assert "regime `everything-on` has (hint: holdfast_problem.check(**holdfast_problem.run(scan)) leaves it out)" in said
 
 
 def test_a_function_has_names_of_its_own():
@@ -469,10 +524,10 @@ def test_a_function_has_names_of_its_own():
         assert D.shape == A.shape[:1]
         return reference(x, dt, A, B, C, D, z, dt_bias, dt_softplus)
 
-    assert len(holdfast.assert_correct(elsewhere).cases) == 8
+    assert len(holdfast.assert_correct(elsewhere).cases) == 9
     assert holdfast.assert_correct(lambda first, second, /, a, b, c: reference(first, second, a, b, c), regimes="short").passed
     # A parameter that takes all the rest is no name of one.
-    assert len(holdfast.assert_correct(lambda *a, **b: right(*a, **b)).cases) == 8
+    assert len(holdfast.assert_correct(lambda *a, **b: right(*a, **b)).cases) == 9
     with pytest.raises(AssertionError, match=r"rerun holdfast.assert_correct\(elsewhere, method=\"foh\", regimes=\"short\","):
         holdfast.assert_correct(elsewhere, "foh", "short")
 
@@ -494,7 +549,9 @@ def test_arrays_are_those_that_the_function_takes(torch):
 
     report = holdfast.assert_correct(of_torch)
     assert report.passed and "PyTorch's tensors" in report.notes[0] and seen[-1] is torch.Tensor
-    assert holdfast.assert_correct(of_torch, regimes="short", gradients=True).passed
+    assert report.notes[-1] == "gradients were not judged: gradients=True judges them"
+    report = holdfast.assert_correct(of_torch, regimes="short", gradients=True)
+    assert report.passed and len(report.notes) == 1
 
     class Layer(torch.nn.Module):
         def forward(self, x, dt, A, B, C):
@@ -506,7 +563,7 @@ def test_arrays_are_those_that_the_function_takes(torch):
 
     for one in (Layer(), hands_on):
         report = holdfast.assert_correct(one)
-        assert report.passed and "softplus-range" in report.notes[1]
+        assert report.passed and "without D, z, delta_bias" in report.notes[1]
 
     def converts(**given):
         seen.append(type(given["u"]))
@@ -586,6 +643,17 @@ def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause_if_these
     # A cause that two cases do not show may show in the third.
     finds_nothing = True
     text, searched = said(fn=strange)
-    assert text.startswith("no cause found; worst out[") and searched == [10.0] * 4
+    assert text.startswith("no cause") and searched == [10.0] * 4
     text, searched = said(fn=strange, diagnosis="off")
-    assert searched == [] and "why was not looked for" in text
+    assert searched == [] and text.startswith("no cause looked for; worst out[") and "why was not looked for" in text
+
+
+def test_a_call_is_printed_as_it_was_made_and_a_search_is_announced(capsys):
+    asked = {"regimes": ["short", "b-zero"], "inputs": ["float16"], "seed": 3, "diagnosis": 2}
+    with pytest.raises(AssertionError) as raised:
+        holdfast.assert_correct(scan_of_guide, "foh", **asked)
+    said = " ".join(str(raised.value).replace("\\\n", "").split())
+    assert 'holdfast.assert_correct(scan_of_guide, method="foh", regimes=["short", "b-zero"], inputs=["f16"], seed=3, diagnosis=2)' in said
+    assert capsys.readouterr().err == 'FAIL: why is looked for in 1 case, at most 2 s (diagnosis="off" leaves it out)\n'
+    with pytest.raises(ValueError, match='hint: regimes="softplus-range", perhaps'):
+        holdfast.problems("softplus_range")

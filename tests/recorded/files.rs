@@ -248,7 +248,7 @@ fn limits_of_the_step_are_read_as_people_write_them() {
 fn metadata_that_say_nothing_to_the_format_are_notes_and_listed() {
     let notes = ["torch", "device", "layer", "seed", "heads", "note.dt_limit", "stateful"];
     let why = run(Weights::Real, InputType::F32).stating(&notes.map(|key| (key, "1"))).checked().note.why;
-    let says = "; metadata not used: device, heads, layer, note.dt_limit, seed, stateful, torch";
+    let says = "; metadata not used: heads, layer, note.dt_limit, seed, stateful";
     assert!(why.contains(says), "{why}");
 }
 

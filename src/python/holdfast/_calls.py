@@ -55,12 +55,8 @@ def _signature(fn: Callable[..., Any]) -> Any:
         return None
 
 
-def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any], theirs: Mapping[str, str] | None = None) -> Callable[..., Any] | None:
-    """The function as one that takes these inputs by their names, whatever its own names for them are; None where it does not
-    take them all. What it needs beside them is zero where that changes nothing. `theirs` are names for one that names none."""
-    signature = _signature(fn)
-    parameters = {} if signature is None else signature.parameters
-    is_open = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters.values())
+def _names_in(parameters: Mapping[str, Any], inputs: Iterable[str], theirs: Mapping[str, str] | None) -> dict[str, str]:
+    """What a function with these parameters calls each of these inputs, and those that change nothing."""
     own = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     by_letters = {name.lower(): name for name, one in parameters.items() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
     names: dict[str, str] = {}
@@ -74,6 +70,33 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any], theirs: Mapping[s
     for name, place in zip(_FIRST, own):
         if names[name] not in parameters and place not in taken:
             names[name] = place
+    return names
+
+
+def unmatched(
+    fn: Callable[..., Any], inputs: Iterable[str], theirs: Mapping[str, str] | None = None
+) -> tuple[list[str], list[str]]:
+    """Of these inputs those that the function does not take, and what it needs that is none of them."""
+    signature = _signature(fn)
+    if signature is None:
+        return [], []
+    inputs, parameters = list(inputs), signature.parameters
+    names = _names_in(parameters, inputs, theirs)
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    needed = [one.name for one in parameters.values() if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    return [name for name in inputs if not takes_any and names[name] not in parameters], [
+        name for name in needed if name not in names.values()
+    ]
+
+
+def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any], theirs: Mapping[str, str] | None = None) -> Callable[..., Any] | None:
+    """The function as one that takes these inputs by their names, whatever its own names for them are; None where it does not
+    take them all. What it needs beside them is zero where that changes nothing. `theirs` are names for one that names none."""
+    signature = _signature(fn)
+    parameters = {} if signature is None else signature.parameters
+    is_open = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters.values())
+    own = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    names = _names_in(parameters, inputs, theirs)
     needed = [one.name for one in parameters.values() if one.default is one.empty]
     more = [name for name in _NEUTRAL if name not in inputs and names[name] in needed]
     in_order = [name for name in own if parameters[name].kind is parameters[name].POSITIONAL_ONLY]
@@ -118,16 +141,25 @@ def _refused(fn: Callable[..., Any], given: Iterable[str], error: TypeError) -> 
     )
 
 
-def lacking(fn: Callable[..., Any], inputs: Mapping[str, Any], what: str) -> TypeError:
-    """The error for a function that does not take these inputs."""
+def lacking(
+    fn: Callable[..., Any], inputs: Mapping[str, Any], what: str, theirs: Mapping[str, str] | None = None
+) -> TypeError:
+    """The error for a function that does not take these inputs, or needs others."""
     name = getattr(fn, "__name__", "the function")
-    other = ", or choose other regimes" if what.startswith("regime") else ""
-    named = [*inputs][len(_FIRST) :] or _NEUTRAL
-    more = [f"{one}={'False' if one.endswith('softplus') else 'None'}" for one in named]
+    untaken, needed = unmatched(fn, inputs, theirs)
+    named = [(theirs or {}).get(one, one) for one in inputs]
+    if needed:
+        given = ", ".join(f"{one}=…" for one in needed)
+        return TypeError(
+            f"{name}{_signature(fn)} needs {', '.join(f'`{one}`' for one in needed)}, which {what} has not and which has no default, expected "
+            f"one that needs some of {', '.join(named)} alone (hint: a default, or functools.partial({name_of(fn)}, {given}))"
+        )
+    less = [(theirs or {}).get(one, one) for one in untaken] or named
+    more = [f"{one}={'False' if one.endswith('softplus') else 'None'}" for one in less]
     more[-2:] = [" and ".join(more[-2:])]
     return TypeError(
-        f"{name}{_signature(fn)} does not take what {what} has, expected one that takes {', '.join(inputs)} "
-        f"(hint: give it {', '.join(more)}{other})"
+        f"{name}{_signature(fn)} does not take {', '.join(less)}, which {what} has, expected one that takes {', '.join(named)} "
+        f"(hint: give it {', '.join(more)})"
     )
 
 
@@ -217,12 +249,16 @@ def what_it_takes(fn: Callable[..., Any], first: Callable[..., Any], **asked: An
     same = {(type(error), str(error)) for _, _, error in last}
     of_layout = {(type(error), str(error)) for _, shape, error in last if shape["layout"] == "bdl"}
     is_of_shapes = isinstance(last[0][2], (ValueError, RuntimeError, IndexError))
-    if 1 in (len(same), 0 if is_of_shapes else len(of_layout)) and not is_about_arrays(last[0][2]):
+    has_heads = asked["layout"] is None and is_of_shapes and {"x", "dt"} <= set(getattr(_signature(fn), "parameters", ()))
+    if 1 in (len(same), 0 if is_of_shapes else len(of_layout)) and not is_about_arrays(last[0][2]) and not has_heads:
         raise last[0][2]
     told = "; ".join(
         f"{said(shape['b'], shape['layout'])} in layout {shape['layout']}: {type(error).__name__}: {error}" for _, shape, error in last
     )
-    hint = 'xp=torch, perhaps with device="cuda"' if is_about_arrays(last[0][2]) else "the first of these errors is above"
+    if has_heads:
+        hint = 'layout="blhp" if x is (batch, seqlen, heads, p), as Mamba-2 has it'
+    else:
+        hint = 'xp=torch, perhaps with device="cuda"' if is_about_arrays(last[0][2]) else "the first of these errors is above"
     raise TypeError(
         f"{name_of(fn)} raises with arrays of {last[0][0]}, whatever the shape of B and C: {told}; expected a function that takes one "
         f"of these (hint: {hint})"

@@ -41,7 +41,9 @@ def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def known_method(method: Any) -> str:
     """The method or textbook form that is meant, with its label. Raises ValueError for what is none."""
     name, dot, label = method.partition(".") if isinstance(method, str) else (method, "", "")
-    return meant("method", name, _holdfast.forms(), "holdfast.methods()") + dot + label
+    regime = near(str(name), (known for known, *_ in _holdfast.regimes()), 0.8)
+    hint = f'regimes="{regime}", perhaps' if regime else "holdfast.methods()"
+    return meant("method", name, _holdfast.forms(), hint) + dot + label
 
 
 def of_kernels(method: Any) -> str:

@@ -249,28 +249,40 @@ class Report:
 
     def headline(self) -> str:
         """Line on what is wrong: the cause that fits most failing cases, or else their worst element; empty where nothing fails."""
+        data = self.to_dict()
         failing = [case for case in self.cases if case.verdict == "fail"]
         if not failing:
             return ""
+        searches = [case.get("search") or () for case in data["cases"] if case["verdict"] == "fail"]
+        is_searched = not data.get("undiagnosed") and any(how != "no_models" and "not_begun" not in how for how in searches)
+        none = "no cause found" if is_searched else "no cause looked for"
         named = [case.diagnosis for case in failing if case.diagnosis]
         if not named:
             worst, reasons = self.worst, [case.reason for case in failing if case.reason]
             if worst is None or reasons:
-                return f"no cause found; {reasons[0] if reasons else 'no element could be judged'}"
+                return f"{none}; {reasons[0] if reasons else 'no element could be judged'}"
             at = ", ".join(map(str, worst.index))
             of = ", of a value that is to be 0" if worst.want == 0 else ""
-            return f"no cause found; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound{of}"
-        def fits(cause: Diagnosis) -> int:
-            return sum(any(one.name == cause.name for one in diagnoses) for diagnoses in named)
+            return f"{none}; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound{of}"
 
-        # Among those that fit as many, the one whose names come first.
+        def fits(cause: Diagnosis) -> tuple[int, int]:
+            """The cases of which this very sentence is said, and those that have its name."""
+            said = [[one.what for one in diagnoses if one.name == cause.name] for diagnoses in named]
+            return sum(cause.what in words for words in said), sum(map(bool, said))
+
+        # Among those that fit as many, the one that comes first.
         most = max((diagnoses[at] for at in range(max(map(len, named))) for diagnoses in named if at < len(diagnoses)), key=fits)
-        count = fits(most)
-        others = len(named) - count
+        count, alike = fits(most)
+        rest = [
+            (alike - count, "with the same name in other words"),
+            (len(named) - alike, "with another name"),
+            (len(failing) - len(named), "unexplained"),
+        ]
+        others = ", ".join(f"{number} {what}" for number, what in rest if number)
         told = f"in {count} of {len(failing)} failing cases"
-        told += f", {others} with another name" if others else ""
-        told += f", {len(failing) - len(named)} unexplained" if len(failing) > len(named) else ""
-        return f"{most.name}: {most.what} ({told})"
+        if 2 * alike < len(failing):
+            return f"{told} alone; {others}; {most.name}: {most.what}"
+        return f"{most.name}: {most.what} ({told}{', ' if others else ''}{others})"
 
     def _rows(self) -> list[dict[str, Any]]:
         def row(case: Case) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from . import _holdfast
 from ._arrays import convert, framework_of, input_type
 from ._autograd import Ran, differentiated, pair_of
-from ._calls import SHAPES, adapted, lacking, name_of, said, what_it_takes
+from ._calls import SHAPES, adapted, lacking, name_of, said, unmatched, what_it_takes
 from ._layout import known_layout
 from ._names import called, diagnosis_of, known_kind, many
 from ._recorded import computed_of, judge, known_method, known_seed, metadata_of, of_kernels, origin_of
@@ -20,9 +21,14 @@ from ._setting import Setting, setting_of
 
 __tracebackhide__ = True
 
-#: Some regimes of different kinds that take little time; and those that stand for the ones with groups where there are none.
-USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "softplus-range", "groups", "everything-on")
+#: Some regimes of different kinds that take little time, the last with borders of chunks and with D alone; and those that stand for
+#: the ones with groups where there are none.
+USUAL = ("short", "tiny-z", "stiff", "delta-zero", "trained-delta", "softplus-range", "groups", "everything-on", "seqlen-513")
 _WITHOUT_GROUPS = {"groups": "b-zero", "everything-on": "vim-tiny"}
+#: Arguments of a regime without which there is a problem as well.
+_DISPENSABLE = ("D", "z", "delta_bias", "delta_softplus")
+#: In their place: that B and C have one group.
+_ONE_GROUP = "several groups"
 
 
 def regimes() -> dict[str, str]:
@@ -66,6 +72,8 @@ class Problem:
         #: What repeats it, where that is no call of `assert_correct`; and of such a call the function's name.
         self._rerun: str | None = None
         self._function = "fn"
+        #: What it is without: some of `_DISPENSABLE`, and perhaps `_ONE_GROUP`.
+        self._without: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -78,14 +86,27 @@ class Problem:
         import numpy
 
         drawn, named = self._drawn, {}
-        groups = 1 if self._setting.layout in ("bdl", "step") else 2
+        is_last = self._setting.layout in ("bdl", "step")
+        groups = 1 if is_last else 2
         is_variable: dict[str, bool] = dict(zip(("B", "C"), drawn.variable))
-        for name, values, shape in drawn.inputs():
+        given = {name: values.reshape(shape) for name, values, shape in drawn.inputs()}
+        if "delta_softplus" in self._without:
+            # The steps as they come out: others would go back in time.
+            bias = given.get("delta_bias", numpy.zeros(1, "f4"))
+            bias = bias.reshape(-1, 1) if is_last else bias
+            steps = numpy.logaddexp(0, given["delta"] + bias)
+            given["delta"] = steps if "delta_bias" in self._without else steps - bias
+        for name, values in given.items():
+            if name in self._without:
+                continue
             is_input = name in ("u", "delta", "z") or is_variable.get(name, False)
+            if _ONE_GROUP in self._without and is_variable.get(name):
+                values = values.take([0], axis=groups)
+            shape = [*values.shape]
             if self._shapes.get(name) == "variable" and shape[groups] == 1:
                 del shape[groups]
             named[name] = self._array(name, values, shape, is_input)
-        if drawn.delta_softplus:
+        if drawn.delta_softplus and "delta_softplus" not in self._without:
             named["delta_softplus"] = True
         starts = drawn.starts() if self._setting.packed else []
         for name in self._setting.tells:
@@ -99,11 +120,32 @@ class Problem:
         inputs = self._arguments()
         call = adapted(fn, inputs, self._setting.names)
         if call is None:
-            raise lacking(fn, self.inputs, f"regime `{self.regime}`")
+            raise lacking(fn, inputs, f"regime `{self.regime}`", self._setting.names)
         return inputs, call
 
-    def _is_taken_by(self, fn: Callable[..., Any]) -> bool:
-        return adapted(fn, self._arguments(), self._setting.names) is not None
+    def _less(self, *names: str) -> Problem:
+        """The same without these arguments."""
+        other = copy.copy(self)
+        other._without = tuple(dict.fromkeys((*self._without, *names)))
+        return other
+
+    def _lacks(self, fn: Callable[..., Any]) -> list[str]:
+        """The arguments that the function needs and this has not."""
+        return unmatched(fn, self._arguments(), self._setting.names)[1]
+
+    def _for(self, fn: Callable[..., Any]) -> Problem:
+        """The same without what the function does not take, as far as there is one."""
+        untaken, _ = unmatched(fn, self._arguments(), self._setting.names)
+        return self._less(*(name for name in untaken if name in _DISPENSABLE))
+
+    @property
+    def _has_groups(self) -> bool:
+        axis = 2 if self._setting.layout in ("bld", "blhp") else 1
+        operands = [shape for (name, _, shape) in self._drawn.inputs() if name in ("B", "C") and len(shape) > 3]
+        return _ONE_GROUP not in self._without and any(shape[axis] > 1 for shape in operands)
+
+    def _called(self, name: str) -> str:
+        return self._setting.names.get(name, name)
 
     def _array(self, name: str, values: Any, shape: Sequence[int], is_input: bool) -> Any:
         drawn, setting = self._drawn, self._setting
@@ -134,18 +176,21 @@ class Problem:
         """Calls `fn(**inputs)`, and with gradients differentiates it by PyTorch's autograd or JAX's vjp. Returns the arguments
         of `check`.
 
-        Raises TypeError for a function that does not take the inputs; ValueError for arrays without autograd, and for outputs
-        that do not depend on them.
+        `D`, `z`, `delta_bias` and `delta_softplus` are left out where the function does not take them; `without` says so. Raises
+        TypeError for a function that does not take the rest; ValueError for arrays without autograd, and for outputs that do
+        not depend on them.
         """
-        return self._ran(fn)[0]
+        known_kind("fn", fn, callable(fn), "a function", "check judges what it returned")
+        own = self._for(fn)
+        ran, _ = own._ran(fn)
+        return {**ran, "without": own._without} if own._without else ran
 
     def _ran(self, fn: Callable[..., Any]) -> tuple[Ran, list[str]]:
-        """The same, and which inputs autograd found no way to."""
-        known_kind("fn", fn, callable(fn), "a function", "check judges what it returned")
+        """The same of a function that takes all of it, and which inputs autograd found no way to."""
         inputs, call = self._call_of(fn)
         if self.loss is not None:
             ran, unused = differentiated(call, inputs, self._given(), self._framework, self.id)
-            if "grads" not in ran and self.judge(**ran, diagnosis="off").passed:
+            if "grads" not in ran and Problem.judge(self, **ran, diagnosis="off").passed:
                 found, wanted = ran["last_state"].shape, self.dlast_state.shape
                 raise ValueError(
                     f"{self.id}: the last state has shape {tuple(found)}, expected {tuple(wanted)} (hint: a loss sees that of each sequence)"
@@ -156,18 +201,25 @@ class Problem:
 
     @called
     def check(
-        self, out: Any = None, last_state: Any = None, *, dlast_state: Any = None, grads: Mapping[str, Any] | None = None
+        self,
+        out: Any = None,
+        last_state: Any = None,
+        *,
+        dlast_state: Any = None,
+        grads: Mapping[str, Any] | None = None,
+        without: Sequence[str] = (),
     ) -> Report:
         """Judges what a scan returned on `inputs`, and raises AssertionError with the diagnosis where it fails.
 
         grads: what a backward pass returned for `dout`, as `holdfast.check` has it
         dlast_state: the problem's own, where the backward pass was given that as well
+        without: inputs that the function was not given, of D, z, delta_bias and delta_softplus, as `run` has them
 
         Raises ValueError for an output that is none.
         """
-        report = self.judge(out, last_state, dlast_state=dlast_state, grads=grads)
+        report = self.judge(out, last_state, dlast_state=dlast_state, grads=grads, without=without)
         if not report.passed:
-            headline = _GOES_ON if self._goes_on(out, report) else report.headline()
+            headline = _GOES_ON if self._less(*without)._goes_on(out, report) else report.headline()
             raise _failed(f"{headline}\n\n{self.id}: {self.why}\n\n{report}", report)
         return report
 
@@ -180,12 +232,19 @@ class Problem:
         grads: Mapping[str, Any] | None = None,
         diagnosis: float | str | None = None,
         causes: Sequence[str] = (),
+        without: Sequence[str] = (),
     ) -> Report:
         """The same without raising for a failure.
 
         diagnosis: how long it is looked for why an output fails, as `holdfast.check` has it; None for the problem's own
         causes: names that are asked whether they explain it; none for all
         """
+        if without:
+            named = many("without", without, _DISPENSABLE, "these alone may be left out")
+            given = {"dlast_state": dlast_state, "grads": grads, "diagnosis": diagnosis, "causes": causes}
+            report = Problem.judge(self._less(*named), out, last_state, **given)
+            report.notes = tuple(self._less(*named)._notes())
+            return report
         computed = {"method": self.method, "out": out, "last_state": last_state, "dlast_state": dlast_state, "grads": grads}
         if grads is not None:
             if self.loss is None:
@@ -220,6 +279,16 @@ class Problem:
         words += [f'gradients="{self.loss}"'] if self.loss else []
         words += [f"seed={self._seed}"] if self._seed != 1 else []
         return ", ".join(words) + ")"
+
+    def _notes(self, *more: Problem) -> list[str]:
+        """What this problem and others are without, in words."""
+        regimes: dict[str, dict[str, None]] = {}
+        for one in (self, *more):
+            names = [self._called(name) for name in one._without if name in _DISPENSABLE]
+            made = f" ({self._called('delta')} is the step that they make)" if "delta_softplus" in one._without else ""
+            if names:
+                regimes.setdefault(f"without {', '.join(names)}, which it does not take{made}", {})[one.regime] = None
+        return [f"{said}: {', '.join(names)}" for said, names in regimes.items()]
 
     def _goes_on(self, out: Any, report: Report) -> bool:
         """Whether an output that fails is right for items that are one sequence each, where sequences are packed."""
@@ -381,12 +450,13 @@ def assert_correct(
     """Runs `fn(u, delta, A, B, C, D=…, z=…, delta_bias=…, delta_softplus=…)` on problems of named regimes; it returns out, or
     out and the last state. Arguments that a regime has not are left out. All other arguments are those of `problems`.
 
-        holdfast.assert_correct(my_scan, method="foh")
+        holdfast.assert_correct(my_scan, method="foh", gradients=True)
         holdfast.assert_correct(my_ssd, layout="blhp", packed=True)
         holdfast.assert_correct(my_update, layout="step", state_type="bf16")
 
     fn: its arguments may have other names, as x, dt, dt_bias and dt_softplus, initial_states or state; or its first five any
-    regimes: None for those of a few usual ones that the function takes the arguments of
+        names. It gets problems without what it does not take of D, z, delta_bias and delta_softplus; what else it needs has a default
+    regimes: None for a few usual ones, of which "seqlen-513" has borders of chunks
     b, c, layout: None for one shape, which the function takes, of layouts "bdl" and "bld"
     xp: None for the framework whose arrays the function takes, of those that are imported
     gradients: whether PyTorch's autograd, or JAX's vjp, is asked for the gradient by every input, and these are judged as well;
@@ -397,18 +467,19 @@ def assert_correct(
     Returns the report of all of them, whose `notes` say what the function was given and what was left out. Raises AssertionError
     with the diagnosis of what fails; ValueError where there is no autograd, as in NumPy.
     """
+    asked = dict(locals())
     known_kind("fn", fn, callable(fn), "a function", "holdfast.check judges arrays")
     given: dict[str, Any] = {"weights": weights, "inputs": inputs, "device": device, "seed": seed, "diagnosis": diagnosis}
     given |= {"headdim": headdim, "packed": packed, "decode": decode, "arithmetic": arithmetic, "scan": scan}
     given |= {"state_type": state_type, "state_read": state_read}
     layout = None if layout is None else known_layout(layout)
     takes: dict[str, Any] = {"layout": layout, "xp": xp}
-    takes |= {name: None if asked is None else _shapes(name, asked, layout or "bdl") for name, asked in (("b", b), ("c", c))}
+    takes |= {name: None if one is None else _shapes(name, one, layout or "bdl") for name, one in (("b", b), ("c", c))}
     if any(one is None for one in takes.values()):
-        # The first problem that has what the function takes shows in what shapes.
+        # The first problem that has what the function needs shows in what shapes; whether it takes groups is seen later.
         def first(**more: Any) -> Problem:
             every = problems(method, regimes, **given, **more)
-            return next((one for one in every if one._is_taken_by(fn)), every[0])
+            return next((one for one in every if not one._lacks(fn)), every[0])._less(_ONE_GROUP)._for(fn)
 
         takes = what_it_takes(fn, first, **takes)
     layout = str(takes["layout"])
@@ -418,24 +489,42 @@ def assert_correct(
     reports: list[Report] = []
     unused: dict[str, None] = {}
     left_out: dict[str, str] = {}
+    one_group: dict[str, dict[str, None]] = {}
     failing: list[tuple[Problem, Ran, Report]] = []
     queue = problems(method, regimes, **given)
-    if regimes is None and any(problem._is_taken_by(fn) for problem in queue):
-        left_out = {problem.regime: "arguments that it does not take" for problem in queue if not problem._is_taken_by(fn)}
+    lacks = {problem.regime: problem._lacks(fn) for problem in queue}
+    if regimes is None and not all(lacks.values()):
+        left_out = {regime: f"lack of {', '.join(names)}, which it needs" for regime, names in lacks.items() if names}
         queue = [problem for problem in queue if problem.regime not in left_out]
     for problem in queue:
+        problem = problem._for(fn)
         problem._function = name_of(fn)
         try:
             ran, without = problem._ran(fn)
         except Exception as error:
-            if regimes is not None or problem.regime not in _WITHOUT_GROUPS or not reports:
+            # Many a scan has one group.
+            single = problem._less(_ONE_GROUP)
+            again: tuple[Ran, list[str]] | None = None
+            with contextlib.suppress(Exception):
+                again = single._ran(fn) if problem._has_groups else None
+            if again is None:
                 raise
-            # Many a scan has one group, and the same of the rest may be tried without any more.
-            left_out[problem.regime] = f"several groups, with which it raises {type(error).__name__}"
-            with contextlib.suppress(ValueError):
-                more = problems(method, _WITHOUT_GROUPS[problem.regime], **given)
-                queue += [one for one in more if one._is_taken_by(fn)]
-            continue
+            several = f"with which it raises {type(error).__name__}"
+            if "grouped" not in (takes["b"], takes["c"]):
+                # Its shape of B and C has no place for more.
+                (ran, without), problem = again, single
+                one_group.setdefault(several, {})[problem.regime] = None
+            elif regimes is None:
+                # The same of the rest may be tried without any more.
+                left_out[problem.regime] = f"several groups, {several}"
+                with contextlib.suppress(ValueError):
+                    queue += problems(method, _WITHOUT_GROUPS[problem.regime], **given)
+                continue
+            else:
+                raise TypeError(
+                    f"{name_of(fn)} raises {type(error).__name__}: {error}; regime `{problem.regime}` has several groups, and with one it "
+                    "runs; expected a function that takes them (hint: leave regimes out, or name others)"
+                ) from error
         tried.append(problem)
         reports.append(problem.judge(**ran, diagnosis="off"))
         if not reports[-1].passed:
@@ -443,22 +532,49 @@ def assert_correct(
         unused.update(dict.fromkeys(() if reports[-1].passed else without))
     for why in dict.fromkeys(left_out.values()):
         notes.append(f"left out for {why}: {', '.join(name for name, own in left_out.items() if own == why)}")
-    with_gradients = f", gradients={gradients!r}" if gradients else ""
-    words = "".join(f", {word}" for word in tried[0]._setting.words())
-    command = f'holdfast.assert_correct({name_of(fn)}, method="{tried[0].method}"{words}{with_gradients})'
+    notes += [f"with one group in the place of several, {several}: {', '.join(names)}" for several, names in one_group.items()]
+    notes += tried[0]._notes(*tried[1:])
+    command = _command_of(asked)
     if failing:
         hard = {problem.regime: problem.why for problem, *_ in failing}
         told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
         if unused:
             told += f"\n\nautograd finds no way to {', '.join(unused)}: its gradient is zero (is there a detach, or .data?)"
-        text = Report.merged(_explained(failing, diagnosis_of(diagnosis)), command)
+        explained = iter(_explained(failing, diagnosis_of(diagnosis)))
+        reports = [report if report.passed else next(explained) for report in reports]
+        text = Report.merged(reports, command)
         text.notes = tuple(notes)
         count = f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:"
         goes_on = all(problem._goes_on(ran["out"], report) for problem, ran, report in failing)
         raise _failed(f"{_GOES_ON if goes_on else text.headline()}\n\n{count}\n{told}\n\n{text}", text)
+    is_differentiable = framework_of(takes["xp"]) in ("torch", "jax") and method in {row[0] for row in _holdfast.methods()}
+    if gradients is False and is_differentiable and decode is None and state_type is None:
+        notes.append("gradients were not judged: gradients=True judges them")
     report = Report.merged(reports, command)
     report.notes = tuple(notes)
     return report
+
+
+def _command_of(asked: Mapping[str, Any]) -> str:
+    """The call of `assert_correct` again, with what differs from its defaults."""
+    import inspect
+    import json
+
+    words = [name_of(asked["fn"]), f"method={json.dumps(known_method(asked['method']))}"]
+    for name, one in list(inspect.signature(assert_correct).parameters.items())[2:]:
+        value = asked[name]
+        if value is None or isinstance(value, (str, int, float)) and value == one.default:
+            continue
+        several = [*value] if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        if name == "xp":
+            text = framework_of(value).replace("jax", "jax.numpy")
+        elif name in ("inputs", "device") or not isinstance(value, (bool, int, float)):
+            texts = [json.dumps(input_type(part) if name == "inputs" else str(part)) for part in several]
+            text = texts[0] if several == [value] else f"[{', '.join(texts)}]"
+        else:
+            text = repr(value)
+        words.append(f"{name}={text}")
+    return f"holdfast.assert_correct({', '.join(words)})"
 
 
 #: Failures in the same tensors that are looked at for any cause, where the others are asked for those causes alone; and cases whose
@@ -478,6 +594,9 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
     if diagnosis == "off":
         return [report for *_, report in failing]
     seconds = float("inf") if diagnosis == "thorough" else float(diagnosis)
+    count = sum(case.verdict == "fail" for *_, report in failing for case in report.cases)
+    most = "" if diagnosis == "thorough" else f", at most {min(_CASES, count) * seconds:g} s"
+    print(f'FAIL: why is looked for in {count} case{"s" * (count > 1)}{most} (diagnosis="off" leaves it out)', file=sys.stderr, flush=True)
     until = time.monotonic() + _CASES * seconds
     explained: dict[int, Report] = {}
     searched: dict[tuple[str, ...], list[str]] = {}

@@ -9,6 +9,7 @@ The marker takes the arguments of `holdfast.problems`; each problem is a test of
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -69,10 +70,24 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if raised is not None and not raised.errisinstance(pytest.skip.Exception):
         item.stash[_RAISED] = raised.exconly(tryshort=True)
     outcome = yield
-    if raised is not None and "holdfast_problem" in getattr(item, "fixturenames", ()) and _wants_others(item, raised.value):
+    if raised is not None and "holdfast_problem" in getattr(item, "fixturenames", ()):
+        hint = _hint(item, raised.value)
+        outcome.get_result().sections += [("holdfast", hint)] if hint else []
+
+
+def _hint(item: pytest.Item, error: BaseException) -> str | None:
+    """What is said of an error of a function that was given a problem."""
+    if _wants_others(item, error):
         # It has NumPy's arrays unless it asks for others.
-        hint = "the test was given NumPy's arrays (hint: @pytest.mark.holdfast(…, xp=torch))"
-        outcome.get_result().sections.append(("holdfast", hint))
+        return "the test was given NumPy's arrays (hint: @pytest.mark.holdfast(…, xp=torch))"
+    problem = item.callspec.params["holdfast_problem"]  # type: ignore[attr-defined]
+    untaken = re.search(r"unexpected keyword argument '(\w+)'", str(error)) if isinstance(error, TypeError) else None
+    if untaken is None or untaken[1] not in problem.inputs:
+        return None
+    return (
+        f"the function does not take `{untaken[1]}`, which regime `{problem.regime}` has "
+        "(hint: holdfast_problem.check(**holdfast_problem.run(scan)) leaves it out)"
+    )
 
 
 def _wants_others(item: pytest.Item, error: BaseException) -> bool:
