@@ -300,7 +300,7 @@ fn verdict_tables(results: &Results) -> Vec<String> {
         let lines =
             shown.map(|(row, cells)| [vec![text::fit(&row.name, first), row.about.clone()], cells].concat());
         let names: Vec<Form> = columns.iter().map(|&i| methods[i]).collect();
-        lined(&[vec![tables::noun(results), "weights"], template::names(&names)].concat(), lines, 2, legend)
+        lined(&[vec!["regime", "weights"], template::names(&names)].concat(), lines, 2, legend)
     };
     blocks.into_iter().map(block).collect()
 }

@@ -67,7 +67,6 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         function_legend => functions::LEGEND,
         invariant_rows => value(failing_first(tables::invariants(results)).iter().take(limits.rows).collect::<Vec<_>>()),
         sensitivity => sensitivity(results),
-        noun => tables::noun(results),
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
         more_rows => rows.len().saturating_sub(limits.rows),
         failures => failures.iter().take(limits.explained).map(|one| explain(one, results)).collect::<Vec<_>>(),

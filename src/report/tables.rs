@@ -40,11 +40,6 @@ pub fn verdicts(results: &Results) -> Vec<TableRow> {
     rows
 }
 
-/// What the rows of [`verdicts`] are named by.
-pub fn noun(results: &Results) -> &'static str {
-    if grid::gradients(results).is_empty() { "regime" } else { "regime, gradient" }
-}
-
 /// The invariants, for the methods that any was probed with ([`invariants::methods`]).
 pub fn invariants(results: &Results) -> Vec<TableRow> {
     let methods = invariants::methods(results);

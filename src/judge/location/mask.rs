@@ -11,7 +11,8 @@ const SHORTEST: usize = 4;
 /// Periods of an axis that are tried.
 const PERIODS: std::ops::RangeInclusive<usize> = 2..=64;
 
-/// How often a period has to be seen: two runs of some length that lie alike are one already, two indices or any two sets are none.
+/// How often a period has to be seen: two runs of some length that lie alike are one already, and so are odd or even indices; other
+/// sets are none.
 const SEEN: usize = 3;
 const SEEN_OF_RUNS: usize = 2;
 
@@ -93,7 +94,7 @@ impl Indices {
             residues.sort_unstable();
             residues.dedup();
             let from = if first < period { 0 } else { first };
-            let seen = if is_range(&residues) { SEEN_OF_RUNS } else { SEEN };
+            let seen = if is_range(&residues) || period == 2 { SEEN_OF_RUNS } else { SEEN };
             let is_seen = all.iter().filter(|&&at| at >= from).count() >= seen * period;
             is_seen.then_some(Indices::EveryNth { period, residues, from })
         });

@@ -202,8 +202,8 @@ impl Search<'_> {
                 // As much as the value was off that it has grown from, and no more than the program says.
                 let grown = if want == 0.0 { 0.0 } else { judged * (model / want).abs() };
                 let grown = grown.max(relative * model.abs()).min(error);
-                let bound = if model.abs() > want.abs() { bound.max(grown) } else { bound };
-                bound * (of_model / of_want).max(1.0)
+                let of_row = bound * (of_model / of_want).max(1.0);
+                if model.abs() > want.abs() { of_row.max(grown) } else { of_row }
             } else {
                 bound.max(of_model * OF_NOTHING)
             };

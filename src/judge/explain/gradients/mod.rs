@@ -441,7 +441,6 @@ impl<'a> Search<'a> {
             }
             let fit = self.fit(at, &one);
             let is_it = fit.is_some_and(|fit| fit.explains(&one));
-            if let Some(Change::Edit(e)) = one.change { if std::env::var("DBG").is_ok() && matches!(e.patch, Patch::Scaled(_)) && matches!(e.site, Site::Within{..}) { eprintln!("DBG {e:?} {:?} cost {} {:?}", one.part.is_some(), one.cost(), fit.map(|f| (f.share, f.residual(), f.told, f.bits))); } }
             if is_it {
                 found.push(one);
             } else if one.change.is_none() {
