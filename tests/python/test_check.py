@@ -29,14 +29,17 @@ def found(report):
 
 
 def elements(report):
-    """The same, without places: these are in the order of a layout."""
+    """The same, without places, and without the names of inputs, which have places: these are in the order of a layout."""
     results = found(report)
     del results["regimes"]
     for case in results["cases"]:
         for tensor in [case, *case["tensors"].values()]:
             tensor.pop("wrong", None)
+            worst = tensor["worst"] or {}
             for key in ("index", "place"):
-                (tensor["worst"] or {}).pop(key, None)
+                worst.pop(key, None)
+            if "inputs" in worst:
+                worst["inputs"] = [text.partition(" = ")[2] for text in worst["inputs"]]
     return results
 
 
