@@ -78,7 +78,7 @@ impl<'a> Searching<'a> {
         if let Some(cause) = case.diagnosis.first() {
             self.searched.push((fails_like, case.id.clone(), cause.name.clone()));
         }
-        let is_open = work.is_cut() || case.diagnosis.is_empty() && work.is_shortened();
+        let is_open = work.is_open(!case.diagnosis.is_empty());
         Ok(is_open.then(|| Search::Ended(self.searches.of_each())).or(case.search.take()))
     }
 

@@ -56,7 +56,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What the meaning of a named node is that of.
+    /// Left side of a named node's line. A carry is read before its update, so that its line is of the next position.
     fn defined(&self, symbol: Symbol, id: Id) -> String {
         let name = word(symbol);
         if self.is_carry(id) { name.replace("_l", "_{l+1}") } else { name }

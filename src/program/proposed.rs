@@ -207,22 +207,39 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         add(Patch::Scaled(Real::new(-1.0)));
     }
     edits.extend(constants(graph, &reached));
-    edits.extend(carried_otherwise(graph, program));
+    edits.extend(chunk_starts(graph, program));
     edits
 }
 
-/// Other states in the place of those that are carried into chunks: their own ends, and what chunks have a position before these.
-fn carried_otherwise(graph: &Graph, program: &Program) -> Vec<Edit> {
-    let (Some(carried), Some(state)) = (program.find(Symbol::ChunkCarry), program.find(Symbol::State)) else {
-        return Vec::new();
-    };
-    let is_other = |id: &Id| match graph.op(*id) {
-        Op::At { of, index: Index::BlockEnd(_), .. } => *of == state,
-        Op::Scan(scan) => scan.exclusive && *id > carried,
-        _ => false,
-    };
+/// States that chunks may start from in the place of what is carried into them; a [way of writing](super::writing) has a node for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkStart {
+    /// The state that a chunk ends with itself.
+    OwnEnd,
+    /// The state that the chunk before has a position before its end.
+    OneEarly,
+}
+
+impl ChunkStart {
+    /// The one that an edit of what is carried puts there; none of any other edit.
+    pub fn of(graph: &Graph, program: &Program, edit: &Edit) -> Option<ChunkStart> {
+        let carried = program.find(Symbol::ChunkCarry).filter(|id| edit.site == Site::Value(*id))?;
+        match (edit.patch, program.find(Symbol::State)) {
+            (Patch::Other(other), Some(state)) => match graph.op(other) {
+                Op::At { of, index: Index::BlockEnd(_), .. } if *of == state => Some(ChunkStart::OwnEnd),
+                Op::Scan(scan) if scan.exclusive && other > carried => Some(ChunkStart::OneEarly),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Edits by which chunks start from another state.
+fn chunk_starts(graph: &Graph, program: &Program) -> Vec<Edit> {
+    let Some(carried) = program.find(Symbol::ChunkCarry) else { return Vec::new() };
     let of = |other| Edit { site: Site::Value(carried), patch: Patch::Other(other), when: None };
-    graph.ids().filter(is_other).map(of).collect()
+    graph.ids().map(of).filter(|edit| ChunkStart::of(graph, program, edit).is_some()).collect()
 }
 
 /// Δ in the place of B̄ or of what it is made of, as where a limit of B̄ is taken for it.

@@ -387,7 +387,7 @@ fn closing(results: &Results, detail: Detail) -> String {
     lines.join("\n")
 }
 
-/// What pairs say; nothing where none was compared.
+/// Lines on pairs of methods; none where no pair was compared.
 fn pair_lines(results: &Results, detail: Detail) -> Option<String> {
     let most = detail.most(LISTED_PAIRS);
     let (totals, failing) = (pairs::totals(results), pairs::failing(results));

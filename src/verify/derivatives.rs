@@ -111,7 +111,8 @@ fn judge(
         for (name, diagnosis) in one_step::diagnose(&judged, &failing) {
             tensors[name].diagnosis = diagnosis;
         }
-        search = work.is_cut().then(|| Search::Ended(searches.of_each()));
+        let is_named = failing.iter().any(|name| !tensors[*name].diagnosis.is_empty());
+        search = work.is_open(is_named).then(|| Search::Ended(searches.of_each()));
     }
     (tensors, search)
 }

@@ -30,7 +30,10 @@ pub fn explain(
         told();
         let search = match &work {
             None => Some(Search::NotBegun(searches.of_all())),
-            Some(work) => work.is_cut().then(|| Search::Ended(searches.of_each())),
+            Some(work) => {
+                let is_named = found.iter().flat_map(Named::values).any(|named| !named.is_empty());
+                work.is_open(is_named).then(|| Search::Ended(searches.of_each()))
+            }
         };
         Some(((case.id.clone(), seed), found, search))
     };

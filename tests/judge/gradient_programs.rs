@@ -47,7 +47,7 @@ impl Planting {
         planting
     }
 
-    /// Of a problem that has been changed.
+    /// Computes the truth and the bounds of the problem as it is now.
     fn judge_anew(&mut self) {
         let Planting { method, problem, given, .. } = self;
         let contract = &Contract::PRODUCTION;
@@ -93,8 +93,12 @@ impl Planting {
     }
 
     fn said(&self, got: &Gradients<f64>, name: GradientName) -> Vec<Diagnosis> {
+        self.said_by(got, name, &Work::default())
+    }
+
+    fn said_by(&self, got: &Gradients<f64>, name: GradientName, work: &Work) -> Vec<Diagnosis> {
         let Planting { problem, given, want, bounds, .. } = self;
-        let (form, work) = (self.method.into(), &Work::default());
+        let form = self.method.into();
         let case = gradients::Case { form, problem, given, got, want, bounds, work };
         gradients::diagnose(&case, &[name])[name].clone()
     }
@@ -245,14 +249,20 @@ fn of_a_gradient_that_no_edit_computes_nothing_is_said() {
     }
 }
 
+/// A pass with raw steps from this size on, which softplus takes to its exponential.
+fn with_small_steps(from: f32) -> Planting {
+    let mut planting = Planting::new(Method::Zoh, Weights::Real);
+    let mut random = generator("small steps");
+    planting.problem.delta.iter_mut().for_each(|delta| *delta = random.random_range(from..1.0));
+    planting.judge_anew();
+    planting
+}
+
 /// Step sizes down to e^−40, where a slope of 1/2 in the place of one that is next to nothing is all that there is; with errors of some
 /// roundings, as any kernel has them.
 #[test]
 fn what_stands_in_the_place_of_next_to_nothing_is_named() {
-    let mut planting = Planting::new(Method::Zoh, Weights::Real);
-    let mut random = generator("small steps");
-    planting.problem.delta.iter_mut().for_each(|delta| *delta = random.random_range(-40.0f32..1.0));
-    planting.judge_anew();
+    let (planting, mut random) = (with_small_steps(-40.0), generator("roundings"));
     let all = faults::models(false, &[], &[]);
     let model = all.into_iter().find(|model| model.name() == "softplus-slope-of-delta").expect("a model");
     let mut got = planting.computed(model);
@@ -266,10 +276,7 @@ fn what_stands_in_the_place_of_next_to_nothing_is_named() {
 /// 1 − e^−Δ in f32 lies on a grid, as f16 has one where Δ is small: what is no rounding to f16 elsewhere is none.
 #[test]
 fn a_slope_that_cancels_is_not_taken_for_a_narrow_type() {
-    let mut planting = Planting::new(Method::Zoh, Weights::Real);
-    let mut random = generator("small steps");
-    planting.problem.delta.iter_mut().for_each(|delta| *delta = random.random_range(-14.0f32..1.0));
-    planting.judge_anew();
+    let planting = with_small_steps(-14.0);
     let Problem { shape, ref delta, ref delta_bias, .. } = planting.problem;
     let bias = delta_bias.as_ref().expect("a bias");
     let mut got = planting.want.clone();
@@ -281,4 +288,6 @@ fn a_slope_that_cancels_is_not_taken_for_a_narrow_type() {
     }
     let said = planting.said(&got, GradientName::Delta);
     assert_eq!(said.first().map(|one| &*one.name), Some("softplus-slope-cancels"));
+    let narrow = planting.said_by(&got, GradientName::Delta, &Work::for_names(["sigmoid-in-f16"]));
+    assert_eq!(narrow, []);
 }

@@ -188,7 +188,7 @@ fn a_way_of_writing_computes_what_is_specified() {
     });
 }
 
-/// What chunks take from those before is read before its update, and an inverse of an inverse is what is inverted.
+/// A carry is printed as it is read, before its update, and an inverse of an inverse as its denominator.
 #[test]
 fn a_way_of_writing_is_printed_as_it_computes() {
     let problem = problem(Weights::Real, Operand::Variable);
@@ -393,6 +393,22 @@ fn what_chunks_start_from_is_named() {
         let found = said(&planting, &in_chunks(&planting, start));
         assert!(found.first().is_some_and(|one| one.contains(words)), "{words}: {found:?}");
     }
+}
+
+/// An input that is lost at the end alone, beside an output that no edit computes there: one that would change the rest of the output is not
+/// said of the last state.
+#[test]
+fn a_cause_of_the_last_state_leaves_right_outputs_right() {
+    let mut problem = Layout::plain(1, 3, 3, 40).random(&mut generator("last states"));
+    problem.judged_channels = problem.channels().collect();
+    let planting = Planting::new(Method::Zoh, problem);
+    let mut got = with_inputs(&planting, |other| other.u.chunks_mut(40).for_each(|row| row[39] = 0.0));
+    got[TensorName::Out].values.chunks_mut(40).enumerate().for_each(|(i, row)| row[39] = 0.3 + i as f64);
+    let work = Work::default();
+    let found = by_edits(&planting.case(&got, &work), &planting.failing(&got));
+    let everywhere = |one: &&Diagnosis| one.edits.iter().all(|edit| edit.place.is_empty());
+    let said = found.get(TensorName::LastState).and_then(|all| all.iter().find(everywhere));
+    assert!(said.is_none(), "{said:?}");
 }
 
 /// Noise of both signs, NaN from some position on, and another run's outputs are no edit's.

@@ -126,7 +126,7 @@ type Case = (&'static str, Method, Weights, Step, &'static str, &'static [&'stat
 
 /// Each is wrong in one thing or two.
 #[rustfmt::skip]
-const CASES: [Case; 36] = [
+const CASES: [Case; 38] = [
         ("cut everywhere", Method::Poly, Weights::Real, |delta, a, b, u| {
             let sum = delta + a * delta.powi(2) / 2.0 + a * a * delta.powi(3) / 6.0 + 0.5 * delta * delta * (0.5 + a * delta / 6.0);
             [(a * delta).exp(), sum * b * u]
@@ -289,6 +289,19 @@ const CASES: [Case; 36] = [
             let factor = if z.norm() < 0.5 { 1.0 + 0.01 * (9.0 * z.norm()).cos() } else { 1.0 };
             [z.exp(), phi(z)[2] * factor * delta * delta * b * u]
         }, "off-in-a-region", &["B̄ is another function than elsewhere where |z| < 0.5"]),
+        ("series of one length", Method::Poly, Weights::Complex, |delta, a, b, u| {
+            let z = a * delta;
+            let series = |k: usize| (0..=20).rev().fold(C::ZERO, |sum, j| sum * z + Function::Phi(k).coefficient(j));
+            let phis = if z.re.abs() < 1.0 { [series(1), series(2)] } else { [phi(z)[1], phi(z)[2]] };
+            [z.exp(), (phis[0] * delta + phis[1] * (0.5 * delta * delta)) * b * u]
+        }, "b-bar-formula", &["B̄ is Δφ₁ (cut after its term in z²⁰) + ½Δ²φ₂ (cut after its term in z²⁰) where |Re z| < 1"]),
+        ("expm1 of a whole angle", Method::Poly, Weights::Complex, |delta, a, b, u| {
+            let z = a * delta;
+            // 2 sin² of the angle, where that of its half is right.
+            let re = z.re.exp_m1() * z.im.cos() - 2.0 * z.im.sin().powi(2);
+            let phi1 = if z == C::ZERO { C::ONE } else { C::new(re, z.re.exp() * z.im.sin()) / z };
+            [z.exp(), (phi1 * delta + phi(z)[2] * (0.5 * delta * delta)) * b * u]
+        }, "b-bar-formula", &["B̄ computes (exp(z) − 1 − cos(Im z) + cos(2 Im z))/A + ½Δ²φ₂"]),
 ];
 
 fn is_said(cases: impl IntoIterator<Item = Case>) {

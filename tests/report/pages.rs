@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, Weights};
+use holdfast::problem::Weights;
 use holdfast::report::{console, github, grid, html, invariants, json, markdown, plots, summary};
 use holdfast::results::{
-    CaseResult, CoefficientResult, Diagnosis, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results,
-    Search, Verdict,
+    CoefficientResult, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
 };
 
 use crate::fixture;
@@ -512,25 +511,6 @@ fn the_console_names_every_regime_and_counts_every_case() {
     let cases = results.cases.len();
     assert!(text.contains(&format!("{cases} cases: {cases} pass, 0 fail, 0 unmeasured")), "{text}");
     assert_eq!(text.lines().last().unwrap(), "holdfast 0.1.0: PASS");
-}
-
-/// What has the same name in other words or at another place counts with it, and what fails as another case does with that.
-#[test]
-fn the_counts_of_what_is_wrong_add_up() {
-    let mut results = fixture::empty();
-    let named = |i: usize, (name, what): (&str, &str)| {
-        let (weights, input, b) = (Weights::Real, InputType::F32, Operand::Variable);
-        let case = fixture::case(&format!("run-{i}"), weights, input, b, Method::Zoh, 9.0);
-        CaseResult { diagnosis: vec![Diagnosis::new(name, what, 0.0)], ..case }
-    };
-    let names = [("lost", "x_l at 16"), ("lost", "x_l at 16"), ("lost", "x_l at 32"), ("late", "B")];
-    let others = [("early", "C"), ("odd", "u"), ("lost", "")];
-    results.cases = names.into_iter().chain(others).enumerate().map(|(i, said)| named(i, said)).collect();
-    results.cases[6].search = Some(Search::As(results.cases[0].id.clone()));
-    results.cases[6].diagnosis.clear();
-    let text = console::render(&results, None, false);
-    let line = "7 of 7 cases: in 4 of 7 lost, in 3 of the 4: x_l at 16; in 1 of 7 odd: u; in 1 of 7 early: C; in 1 of 7 other names";
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(line), "{text}");
 }
 
 #[test]

@@ -56,9 +56,9 @@ impl Work {
         is_over || self.is_over()
     }
 
-    /// Whether some of it was left out.
-    pub fn is_shortened(&self) -> bool {
-        self.is_cut() || self.is_shortened.load(Ordering::Relaxed)
+    /// Whether more of it might say more: it was ended before its end, or a stage was and nothing is named.
+    pub fn is_open(&self, is_named: bool) -> bool {
+        self.is_cut() || !is_named && self.is_shortened.load(Ordering::Relaxed)
     }
 
     /// Whether its time is over: then it is to end, and what its last step found counts for nothing.

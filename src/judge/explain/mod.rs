@@ -554,7 +554,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// What was found in words; of what computes the same, the first.
+    /// Puts what was found into words; of hypotheses that compute the same, the first.
     fn said(&mut self, found: Vec<Found>) -> Vec<Diagnosis> {
         let mut said: Vec<Diagnosis> = Vec::new();
         let mut known: Vec<Found> = Vec::new();

@@ -3,6 +3,7 @@
 use super::aliases;
 use crate::program::edit::{Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
+use crate::program::proposed::ChunkStart;
 use crate::program::writing::Writing;
 use crate::program::{
     Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
@@ -113,17 +114,18 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
 pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let patched = edit.patched(graph, target);
+    let chunk_start = ChunkStart::of(graph, program, edit);
     let printer = Printer::new(graph, program);
     let old = printer.text(target);
     let where_used = where_used(graph, &printer, edit);
     let place = edit.when.map_or_else(String::new, |when| format!(" {}", printer.condition(when)));
     let mut what = match edit.patch {
-        Patch::Other(other) if program.find(Symbol::ChunkCarry) == Some(target) => match graph.op(other) {
-            Op::Scan(_) => {
-                "a chunk starts from the state that the one before has a position before its end".to_owned()
-            }
-            _ => "a chunk starts from the state that it ends with itself".to_owned(),
-        },
+        _ if chunk_start == Some(ChunkStart::OwnEnd) => {
+            "a chunk starts from the state that it ends with itself".to_owned()
+        }
+        _ if chunk_start == Some(ChunkStart::OneEarly) => {
+            "a chunk starts from the state that the one before has a position before its end".to_owned()
+        }
         Patch::Number(number) if is_left_out(graph, program, edit) => {
             let noun = if number.value() == 1.0 { "the factor " } else { "" };
             format!("{noun}{old} is missing")
@@ -299,11 +301,11 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
             _ => format!("{of}-missing"),
         },
-        Patch::Other(other) if program.find(Symbol::ChunkCarry) == Some(target) => match graph.op(other) {
-            Op::Scan(_) => "carry-one-early".to_owned(),
-            _ => "carry-of-own-end".to_owned(),
+        Patch::Other(other) => match ChunkStart::of(graph, program, edit) {
+            Some(ChunkStart::OwnEnd) => "carry-of-own-end".to_owned(),
+            Some(ChunkStart::OneEarly) => "carry-one-early".to_owned(),
+            None => format!("{}-for-{of}", word(graph, program, other)),
         },
-        Patch::Other(other) => format!("{}-for-{of}", word(graph, program, other)),
         Patch::Instead(Some(Function::Series(0, terms))) => format!("{of}-taylor-{}", terms - 1),
         Patch::Instead(Some(Function::Series(_, terms))) => format!("phi-taylor-{terms}"),
         Patch::Instead(Some(function)) => match graph.op(target) {

@@ -9,7 +9,7 @@ use crate::results::Diagnosis;
 use crate::tensor::{GradientName, Named};
 
 impl Search<'_> {
-    /// What was found in words, for each gradient; of what computes the same, the first.
+    /// Puts what was found into words, for each gradient; of hypotheses that compute the same, the first.
     pub(super) fn said(&mut self, found: &[Hypothesis]) -> Named<Vec<Diagnosis>, GradientName> {
         let mut ranked = Vec::new();
         for one in found {

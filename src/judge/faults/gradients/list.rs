@@ -227,8 +227,8 @@ pub static ALL: &[Fault] = &[
     fault("c-of-first-batch", "the backward pass reads C of the batch's first item for all", Whole(|p| p.misread(Input::C, (Axis::Item, Index::At(0))))),
     fault("u-of-first-batch", "the backward pass reads u of the batch's first item for all", Whole(|p| p.misread(Input::U, (Axis::Item, Index::At(0))))),
     fault("delta-of-first-batch", "the backward pass reads delta of the batch's first item for all", Whole(|p| p.misread(Input::Delta, (Axis::Item, Index::At(0))))),
-    fault("b-of-modulo-group", "channel d reads B of group d mod groups", Whole(|p| p.misread(Input::B, (Axis::Group, Index::Modulo(p.problem.shape.groups as u32))))),
-    fault("c-of-modulo-group", "channel d reads C of group d mod groups", Whole(|p| p.misread(Input::C, (Axis::Group, Index::Modulo(p.problem.shape.groups as u32))))),
+    fault("b-of-modulo-group", "channel d reads B of group d mod groups, or head h of group h mod groups", Whole(|p| p.misread(Input::B, (Axis::Group, Index::Modulo(p.problem.shape.groups as u32))))),
+    fault("c-of-modulo-group", "channel d reads C of group d mod groups, or head h of group h mod groups", Whole(|p| p.misread(Input::C, (Axis::Group, Index::Modulo(p.problem.shape.groups as u32))))),
     fault("b-sum-in-modulo-group", "grad.B of channel d is added to group d mod groups, or of head h to group h mod groups", Whole(|p| p.sum_in_modulo_group(B))),
     fault("c-sum-in-modulo-group", "grad.C of channel d is added to group d mod groups, or of head h to group h mod groups", Whole(|p| p.sum_in_modulo_group(C))),
     // Both directions.
