@@ -1,6 +1,6 @@
 //! Expressions as nodes of a graph in which equal ones are one node.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::complex::{Powers, Product, Slip};
 use super::mask::{Condition, Set};
@@ -267,17 +267,29 @@ pub enum Op {
 impl Op {
     /// Operands, in order.
     pub fn operands(&self) -> Vec<Id> {
+        let mut operands = Vec::new();
+        self.each_operand(|id| operands.push(id));
+        operands
+    }
+
+    /// Visits the operands, in order.
+    pub fn each_operand(&self, mut visit: impl FnMut(Id)) {
         match self {
-            Op::Input(_) | Op::Number(_) => Vec::new(),
-            Op::Sum(of) | Op::Product(of) => of.clone(),
-            Op::Quotient(above, below) => vec![*above, *below],
-            Op::Apply(_, of) | Op::First(of) | Op::Last(of) => vec![*of],
-            Op::Accumulate(of, ..) => vec![*of],
-            Op::CutOff(of, _) => vec![*of],
-            Op::Fold(of, _) | Op::Round(of, _) | Op::Turned(of, _) => vec![*of],
-            Op::At { of, .. } | Op::Limit { of, .. } => vec![*of],
-            Op::Scan(scan) => vec![scan.decay, scan.drive, scan.start],
-            Op::Choose { when, yes, no } => [*yes, *no].into_iter().chain(when.of()).collect(),
+            Op::Input(_) | Op::Number(_) => {}
+            Op::Sum(of) | Op::Product(of) => of.iter().copied().for_each(visit),
+            Op::Quotient(above, below) => [*above, *below].into_iter().for_each(visit),
+            Op::Apply(_, of)
+            | Op::First(of)
+            | Op::Last(of)
+            | Op::Accumulate(of, ..)
+            | Op::CutOff(of, _)
+            | Op::Fold(of, _)
+            | Op::Round(of, _)
+            | Op::Turned(of, _)
+            | Op::At { of, .. }
+            | Op::Limit { of, .. } => visit(*of),
+            Op::Scan(scan) => [scan.decay, scan.drive, scan.start].into_iter().for_each(visit),
+            Op::Choose { when, yes, no } => [*yes, *no].into_iter().chain(when.of()).for_each(visit),
         }
     }
 
@@ -467,30 +479,46 @@ impl Graph {
 
     /// Nodes that these are made of, and these themselves, each once and after its operands.
     pub fn reached(&self, from: &[Id]) -> Vec<Id> {
-        let mut is_reached = vec![false; self.len()];
-        from.iter().for_each(|id| is_reached[id.index()] = true);
-        for at in (0..self.len()).rev() {
-            if is_reached[at] {
-                self.nodes[at].0.operands().iter().for_each(|id| is_reached[id.index()] = true);
+        self.reached_since(0, from)
+    }
+
+    /// Those of them that are not among the first nodes.
+    fn reached_since(&self, first: usize, from: &[Id]) -> Vec<Id> {
+        let last = from.iter().map(|id| id.index() + 1).max().unwrap_or(0).max(first);
+        let mut is_reached = vec![false; last - first];
+        let reach = |is_reached: &mut Vec<bool>, id: Id| {
+            if let Some(at) = id.index().checked_sub(first) {
+                is_reached[at] = true;
+            }
+        };
+        from.iter().for_each(|id| reach(&mut is_reached, *id));
+        for at in (first..last).rev() {
+            if is_reached[at - first] {
+                self.nodes[at].0.each_operand(|id| reach(&mut is_reached, id));
             }
         }
-        (0..self.len()).filter(|&at| is_reached[at]).map(|at| Id(at as u32)).collect()
+        (first..last).filter(|&at| is_reached[at - first]).map(|at| Id(at as u32)).collect()
     }
 
     /// Puts one node in the place of another wherever these nodes are made of it, and gives them in order.
     pub fn replaced(&mut self, in_these: &[Id], old: Id, new: Id) -> Vec<Id> {
-        let reached = self.reached(in_these);
-        let mut now: HashMap<Id, Id> = HashMap::from([(old, new)]);
-        for id in reached.into_iter().filter(|id| *id > old) {
-            let op = self.op(id).clone();
-            let operands = op.operands();
-            if operands.iter().any(|operand| now.contains_key(operand)) {
-                let operands: Vec<Id> =
-                    operands.iter().map(|operand| now.get(operand).copied().unwrap_or(*operand)).collect();
-                let changed = self.add(op.with(&operands));
-                now.insert(id, changed);
+        // What nodes from the old one on are now.
+        let mut now: Vec<Id> = (old.0..self.len() as u32).map(Id).collect();
+        now[0] = new;
+        let of = |now: &[Id], id: Id| id.index().checked_sub(old.index()).map_or(id, |at| now[at]);
+        for id in self.reached_since(old.index() + 1, in_these) {
+            let mut operands = self.op(id).operands();
+            let mut is_changed = false;
+            for operand in &mut operands {
+                let changed = of(&now, *operand);
+                is_changed |= changed != *operand;
+                *operand = changed;
+            }
+            if is_changed {
+                let changed = self.add(self.op(id).with(&operands));
+                now[id.index() - old.index()] = changed;
             }
         }
-        in_these.iter().map(|id| now.get(id).copied().unwrap_or(*id)).collect()
+        in_these.iter().map(|id| of(&now, *id)).collect()
     }
 }

@@ -21,37 +21,70 @@ use crate::tensor::{Named, TensorName};
 /// Positions before and after a window that are computed as well, since a program may read them.
 const MARGIN: usize = 4;
 
+/// A value, and its bound.
+type Cell = (Complex64, f64);
+
 /// Values of a node at some positions and states of a channel.
 #[derive(Clone, Debug)]
 pub struct Column {
-    pub value: Vec<Complex64>,
-    pub error: Vec<f64>,
+    cells: Vec<Cell>,
     strides: [usize; 2],
 }
 
 impl Column {
-    fn new(extent: Extent, positions: usize, states: usize) -> Self {
+    /// Zeros, in memory that was another column's.
+    fn new(extent: Extent, positions: usize, states: usize, mut memory: Vec<Cell>) -> Self {
         let along = |is: bool, len: usize| if is { len } else { 1 };
         let width = along(extent.state, states);
-        let len = along(extent.position, positions) * width;
+        memory.clear();
+        memory.resize(along(extent.position, positions) * width, Cell::default());
         let strides = [if extent.position { width } else { 0 }, usize::from(extent.state)];
-        Column { value: vec![Complex64::ZERO; len], error: vec![0.0; len], strides }
+        Column { cells: memory, strides }
+    }
+
+    /// All values, those of a position's states side by side.
+    pub fn values(&self) -> impl Iterator<Item = Complex64> {
+        self.cells.iter().map(|(value, _)| *value)
     }
 
     /// The value in state n at the k-th position that is computed, and its bound.
     #[inline]
     pub fn at(&self, k: usize, n: usize) -> (Complex64, f64) {
-        let index = k * self.strides[0] + n * self.strides[1];
-        (self.value[index], self.error[index])
+        self.cells[k * self.strides[0] + n * self.strides[1]]
     }
 
-    /// Sets what is in f32's range as it is, and anything else to an infinity.
     #[inline]
-    fn set(&mut self, k: usize, n: usize, (value, error): (Complex64, f64)) {
-        let index = k * self.strides[0] + n * self.strides[1];
-        let part = |x: f64| if x.abs() >= INFINITE { x.signum() * f64::INFINITY } else { x };
-        (self.value[index], self.error[index]) = (Complex64::new(part(value.re), part(value.im)), error);
+    fn set(&mut self, k: usize, n: usize, (value, error): Cell) {
+        self.cells[k * self.strides[0] + n * self.strides[1]] = (stored(value), error);
     }
+
+    /// Joins each cell with that of an operand, which varies along no other axes.
+    #[inline]
+    fn join(&mut self, of: &Column, mut into: impl FnMut(&mut Cell, Cell)) {
+        if self.strides == of.strides {
+            self.cells.iter_mut().zip(&of.cells).for_each(|(cell, other)| into(cell, *other));
+            return;
+        }
+        // Without positions all cells are a row of states.
+        let width = if self.strides[0] == 0 { self.cells.len() } else { self.strides[0] };
+        for (k, row) in self.cells.chunks_exact_mut(width).enumerate() {
+            for (n, cell) in row.iter_mut().enumerate() {
+                into(cell, of.at(k, n));
+            }
+        }
+    }
+
+    /// Stores what was computed.
+    fn stored(&mut self) {
+        self.cells.iter_mut().for_each(|(value, _)| *value = stored(*value));
+    }
+}
+
+/// What is in f32's range as it is, and anything else as an infinity.
+#[inline]
+fn stored(value: Complex64) -> Complex64 {
+    let part = |x: f64| if x.abs() >= INFINITE { x.signum() * f64::INFINITY } else { x };
+    Complex64::new(part(value.re), part(value.im))
 }
 
 /// One channel of a tensor, as a program computes it.
@@ -107,6 +140,8 @@ pub struct Evaluator<'a> {
     entering: Entering,
     /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
+    /// Memory of columns that are forgotten: to allocate it costs as much as to compute what is in it.
+    memory: Vec<Vec<Cell>>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -127,6 +162,7 @@ impl<'a> Evaluator<'a> {
             positions,
             entering,
             columns: vec![Vec::new(); problem.shape.batch * problem.shape.dim],
+            memory: Vec::new(),
         }
     }
 
@@ -137,7 +173,10 @@ impl<'a> Evaluator<'a> {
 
     /// Forgets the nodes that a graph of this many does not have.
     pub fn truncate(&mut self, len: usize) {
-        self.columns.iter_mut().for_each(|columns| columns.truncate(len));
+        for columns in self.columns.iter_mut().filter(|columns| columns.len() > len) {
+            let columns = columns.drain(len..).flatten().filter_map(Rc::into_inner);
+            self.memory.extend(columns.map(|column| column.cells));
+        }
     }
 
     /// Forgets all nodes.
@@ -197,7 +236,8 @@ impl<'a> Evaluator<'a> {
     fn computed(&mut self, graph: &Graph, id: Id, channel: (usize, usize)) -> Column {
         let (op, extent) = (graph.op(id), graph.extent(id));
         let states = self.problem.shape.dstate;
-        let mut column = Column::new(extent, self.positions.len(), states);
+        let memory = self.memory.pop().unwrap_or_default();
+        let mut column = Column::new(extent, self.positions.len(), states, memory);
         let (positions, width) =
             (if extent.position { self.positions.len() } else { 1 }, if extent.state { states } else { 1 });
         let mu = allowance::product(self.problem.weights);
@@ -213,57 +253,49 @@ impl<'a> Evaluator<'a> {
             Op::Input(_) => {}
             Op::Number(number) => column.set(0, 0, (number.value().into(), 0.0)),
             Op::Sum(of) => {
-                let of: Vec<Rc<Column>> = of.iter().map(|id| self.column(graph, *id, channel)).collect();
                 let rounding = SUM * (of.len() - 1) as f64;
-                for k in 0..positions {
-                    for n in 0..width {
-                        let (mut sum, mut error) = (Complex64::ZERO, 0.0);
-                        for (value, off) in of.iter().map(|one| one.at(k, n)) {
-                            sum += value;
-                            error += off + rounding * (modulus(value) + off);
-                        }
-                        column.set(k, n, (sum, error));
-                    }
+                for id in of {
+                    let one = self.column(graph, *id, channel);
+                    column.join(&one, |(sum, error), (value, off)| {
+                        *sum += value;
+                        *error += off + rounding * (modulus(value) + off);
+                    });
                 }
+                column.stored();
             }
             Op::Product(of) => {
-                let of: Vec<Rc<Column>> = of.iter().map(|id| self.column(graph, *id, channel)).collect();
-                for k in 0..positions {
-                    for n in 0..width {
-                        let (mut product, mut error) = of[0].at(k, n);
-                        for (value, off) in of[1..].iter().map(|one| one.at(k, n)) {
-                            let (size, by) = (modulus(product), modulus(value));
-                            error = error * (by + off) + size * off + mu * size * by + HALF_SUBNORMAL;
-                            product = times(product, value);
-                        }
-                        column.set(k, n, (product, error));
-                    }
+                let first = self.column(graph, of[0], channel);
+                column.join(&first, |cell, first| *cell = first);
+                for id in &of[1..] {
+                    let one = self.column(graph, *id, channel);
+                    column.join(&one, |(product, error), (value, off)| {
+                        let (size, by) = (modulus(*product), modulus(value));
+                        *error = *error * (by + off) + size * off + mu * size * by + HALF_SUBNORMAL;
+                        *product = times(*product, value);
+                    });
                 }
+                column.stored();
             }
             Op::Quotient(above, below) => {
                 let [above, below] = [above, below].map(|id| self.column(graph, *id, channel));
-                for k in 0..positions {
-                    for n in 0..width {
-                        let ((above, of_above), (below, of_below)) = (above.at(k, n), below.at(k, n));
-                        let value = divided(above, below);
-                        let size = modulus(value);
-                        let error = (of_above + size * of_below) / modulus(below);
-                        column.set(k, n, (value, 2.0 * error + 2.0 * mu * size + HALF_SUBNORMAL));
-                    }
-                }
+                column.join(&above, |cell, above| *cell = above);
+                column.join(&below, |(quotient, error), (below, of_below)| {
+                    *quotient = divided(*quotient, below);
+                    let size = modulus(*quotient);
+                    *error = 2.0 * (*error + size * of_below) / modulus(below) + 2.0 * mu * size + HALF_SUBNORMAL;
+                });
+                column.stored();
             }
             Op::Apply(function, of) => {
                 let of = self.column(graph, *of, channel);
-                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
-                    let (k, n) = (at / width, at % width);
-                    column.set(k, n, applied(*function, *value, *error));
-                }
+                column.join(&of, |cell, (value, error)| *cell = applied(*function, value, error));
+                column.stored();
             }
             // Of what is computed there is no memory, and no group.
             Op::At { axis: Axis::Group, .. }
             | Op::At { axis: Axis::Item, index: Index::Transposed, .. }
             | Op::At { index: Index::Halves, .. } => {
-                column.value.fill(Complex64::new(f64::NAN, f64::NAN));
+                column.cells.fill((Complex64::new(f64::NAN, f64::NAN), 0.0));
             }
             Op::At { of, axis, index } => match axis {
                 Axis::Position => {
@@ -336,9 +368,11 @@ impl<'a> Evaluator<'a> {
             }
             Op::Fold(of, over) => {
                 let members = self.members(graph, (*of, *over), channel);
+                let mut terms = Vec::new();
                 for k in 0..positions {
                     for n in 0..width {
-                        column.set(k, n, folded(members(k, n).into_iter()));
+                        members(k, n, &mut terms);
+                        column.set(k, n, folded(&terms));
                     }
                 }
             }
@@ -346,44 +380,47 @@ impl<'a> Evaluator<'a> {
                 let members = self.members(graph, (*of, *over), channel);
                 // From the last position of each item on, where items are summed as well.
                 let run = if *over == Over::ItemsAndPositions { self.positions.len() } else { usize::MAX };
+                let mut terms = Vec::new();
                 for k in 0..positions {
                     for n in 0..width {
-                        column.set(k, n, accumulated(members(k, n), run, *sum));
+                        members(k, n, &mut terms);
+                        column.set(k, n, accumulated(&mut terms, run, *sum));
                     }
                 }
             }
             Op::Round(of, to) => {
                 let of = self.column(graph, *of, channel);
-                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
-                    column.set(at / width, at % width, rounded(*value, *error, *to));
-                }
+                column.join(&of, |cell, (value, error)| *cell = rounded(value, error, *to));
+                column.stored();
             }
             Op::CutOff(of, to) => {
                 let of = self.column(graph, *of, channel);
                 let format = Format::for_input(*to);
-                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                column.join(&of, |cell, (value, error)| {
                     // An f32 just beyond a number of the format is cut off to the one before.
                     let [least, re, most] =
                         [value.re - error, value.re, value.re + error].map(|x| format.cut_off(x));
-                    let off = (most - re).max(re - least);
-                    column.set(at / width, at % width, (Complex64::new(re, value.im), off));
-                }
+                    *cell = (Complex64::new(re, value.im), (most - re).max(re - least));
+                });
+                column.stored();
             }
             Op::Limit { of, low, high } => {
                 let of = self.column(graph, *of, channel);
-                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                column.join(&of, |cell, (value, error)| {
                     let limited = value.re.max(low.value()).min(high.value());
                     let re = if value.re.is_nan() { value.re } else { limited };
-                    column.set(at / width, at % width, (Complex64::new(re, value.im), *error));
-                }
+                    *cell = (Complex64::new(re, value.im), error);
+                });
+                column.stored();
             }
             Op::Turned(of, by) => {
                 let of = self.column(graph, *of, channel);
                 let factor = by.value().abs().max(1.0);
-                for (at, (value, error)) in of.value.iter().zip(&of.error).enumerate() {
+                column.join(&of, |cell, (value, error)| {
                     let turned = Complex64::new(value.re, by.value() * value.im);
-                    column.set(at / width, at % width, (turned, factor * (error + U * modulus(*value))));
-                }
+                    *cell = (turned, factor * (error + U * modulus(value)));
+                });
+                column.stored();
             }
             Op::Choose { when, yes, no } => {
                 let [yes, no] = [yes, no].map(|id| self.column(graph, *id, channel));
@@ -424,13 +461,13 @@ impl<'a> Evaluator<'a> {
         column
     }
 
-    /// Terms of a fold, in order, for each of its positions and states.
+    /// Puts the terms of a fold into a vector, in order, for each of its positions and states.
     fn members(
         &mut self,
         graph: &Graph,
         (of, over): (Id, Over),
         (item, d): (usize, usize),
-    ) -> impl Fn(usize, usize) -> Vec<(Complex64, f64)> + use<> {
+    ) -> impl Fn(usize, usize, &mut Vec<Cell>) + use<> {
         let shape = self.problem.shape;
         let of_items = (0..shape.batch).map(|item| (item, d)).collect();
         let channels: Vec<(usize, usize)> = match over {
@@ -448,12 +485,15 @@ impl<'a> Evaluator<'a> {
         };
         let all: Vec<Rc<Column>> = channels.iter().map(|at| self.column(graph, of, *at)).collect();
         let (states, len) = (shape.dstate, self.positions.len());
-        move |k, n| match over {
-            Over::States => (0..states).map(|n| all[0].at(k, n)).collect(),
-            Over::Positions | Over::ItemsAndPositions => {
-                all.iter().flat_map(|one| (0..len).map(|k| one.at(k, n))).collect()
+        move |k, n, terms| {
+            terms.clear();
+            match over {
+                Over::States => terms.extend((0..states).map(|n| all[0].at(k, n))),
+                Over::Positions | Over::ItemsAndPositions => {
+                    all.iter().for_each(|one| terms.extend((0..len).map(|k| one.at(k, n))));
+                }
+                _ => terms.extend(all.iter().map(|one| one.at(k, n))),
             }
-            _ => all.iter().map(|one| one.at(k, n)).collect(),
         }
     }
 
@@ -555,10 +595,10 @@ impl<'a> Evaluator<'a> {
 }
 
 /// A sum in any order, whose roundings are random where it is long.
-fn folded(terms: impl ExactSizeIterator<Item = (Complex64, f64)>) -> (Complex64, f64) {
+fn folded(terms: &[Cell]) -> Cell {
     let count = terms.len() as f64;
     let (mut sum, mut size, mut error) = (Complex64::ZERO, 0.0, 0.0);
-    for (value, off) in terms {
+    for &(value, off) in terms {
         sum += value;
         size += modulus(value) + off;
         error += off;
@@ -567,13 +607,13 @@ fn folded(terms: impl ExactSizeIterator<Item = (Complex64, f64)>) -> (Complex64,
 }
 
 /// A sum that is rounded after each addition, from a first member that is rounded as it is read.
-fn accumulated(mut terms: Vec<(Complex64, f64)>, run: usize, sum: Accumulator) -> (Complex64, f64) {
+fn accumulated(terms: &mut [Cell], run: usize, sum: Accumulator) -> Cell {
     if sum.backwards {
         let run = run.min(terms.len()).max(1);
         terms.chunks_mut(run).for_each(<[_]>::reverse);
     }
     let (mut all, mut error) = (Complex64::ZERO, 0.0);
-    for (value, off) in terms {
+    for &mut (value, off) in terms {
         let (value, off) = if sum.rounds_added { rounded(value, off, sum.to) } else { (value, off) };
         (all, error) = rounded(all + value, error + off, sum.to);
     }

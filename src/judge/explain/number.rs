@@ -192,7 +192,7 @@ fn quantiles(search: &mut Search, edit: Edit, shares: &[f64]) -> Vec<f64> {
     let Some(look) = search.looks.all.last_mut() else { return Vec::new() };
     let column = look.evaluator.column(&search.graph, target, look.at);
     let mut values: Vec<f64> =
-        column.value.iter().map(|value| value.re).filter(|value| value.is_finite()).collect();
+        column.values().map(|value| value.re).filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let at = |share: f64| values.get((share * values.len() as f64) as usize).copied();

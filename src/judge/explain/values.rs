@@ -101,7 +101,7 @@ fn dividing(search: &Search, (of, is_argument): (Id, bool)) -> Vec<Condition> {
         let at = search.case.problem.judged_channels[row];
         Evaluator::whole(search.case.problem, at).column(&search.graph, of, at)
     });
-    let values: Vec<_> = columns.flat_map(|column| column.value.clone()).collect();
+    let values: Vec<_> = columns.flat_map(|column| column.values().collect::<Vec<_>>()).collect();
     let below = LIMITS.into_iter().filter(|_| !is_input).chain(is_input.then_some(ZERO));
     let below = below.map(|limit| Condition::Below(of, Real::new(limit)));
     let beyond =
