@@ -46,9 +46,9 @@ fn a_benchmark_is_shown_wherever_results_are() {
     let text = console::render(&results, None, false);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for said in [
-        "forward, real, f32, b1 d3 n2 l9, on cpu",
+        "forward, complex, f32, b1 d3 n2 l9, on cpu",
         "THROTTLED",
-        "49/49 timings and 1/1 checks pass",
+        "25/25 timings and 1/1 checks pass",
         "time ~ seqlen^",
         "SKIPPED",
     ] {
@@ -74,13 +74,13 @@ fn timings_alone_are_no_verdict_and_uncertain_ones_are_called_so() {
         spread.interval = Some([spread.median; 2]);
     }
     let sure = console::render(&results, None, false);
-    assert!(sure.contains(": TIMED") && sure.contains("49/49 timings taken"), "{sure}");
+    assert!(sure.contains(": TIMED") && sure.contains("25/25 timings taken"), "{sure}");
     assert!(!sure.contains("PASS") && !sure.contains("UNCERTAIN"), "{sure}");
     let spread = results.bench[3].warm.as_mut().expect("timed");
     spread.interval = Some([spread.median, 2.16 * spread.median]);
     let text = console::render(&results, None, false);
     let said =
-        format!("UNCERTAIN 1 of 49 medians may be off by more than 10 %, {} by 116 %", results.bench[3].id);
+        format!("UNCERTAIN 1 of 25 medians may be off by more than 10 %, {} by 116 %", results.bench[3].id);
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line(&text).contains(&said), "{said} in {text}");
 }
@@ -129,14 +129,14 @@ fn the_table_is_made_of_medians_and_the_guide_has_the_recorded_one() {
     let table = bench::table(&results);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "a head and two methods: {table}");
-    assert!(lines[0].starts_with("| method | forward, real, f32, b1 d3 n2 l9 | backward, real,"), "{table}");
-    assert!(lines.iter().all(|line| line.matches('|').count() == 14), "{table}");
-    let warm = results.bench.iter().find(|timed| timed.id == "forward/real/f32/b1-d3-n2-l9/zoh/cpu");
+    assert!(lines[0].starts_with("| method | forward, complex, f32, b1 d3 n2 l9 | backward, complex,"), "{table}");
+    assert!(lines.iter().all(|line| line.matches('|').count() == 8), "{table}");
+    let warm = results.bench.iter().find(|timed| timed.id == "forward/complex/f32/b1-d3-n2-l9/zoh/cpu");
     let median = bench::seconds(warm.and_then(|timed| timed.warm).expect("timed").median);
     assert!(lines[2].starts_with(&format!("| `zoh` | {median} |")), "{table}");
     // What the first backend did not time is not another one's time.
     let mut without = results.clone();
-    without.bench.retain(|timed| timed.id != "forward/real/f32/b1-d3-n2-l9/zoh/cpu");
+    without.bench.retain(|timed| timed.id != "forward/complex/f32/b1-d3-n2-l9/zoh/cpu");
     assert!(bench::table(&without).contains("| `zoh` | – |"));
     // The fast tier has columns of its own.
     let mut both = results.clone();
@@ -144,8 +144,8 @@ fn the_table_is_made_of_medians_and_the_guide_has_the_recorded_one() {
     let fast: Vec<_> = fast.map(|timed| Timed { backend: "cpu-fast".to_owned(), ..timed }).collect();
     both.bench.extend(fast);
     let table = bench::table(&both);
-    assert!(table.contains("forward, real, f32, b1 d3 n2 l9, fast tier |"), "{table}");
-    assert!(table.lines().all(|line| line.matches('|').count() == 26), "{table}");
+    assert!(table.contains("forward, complex, f32, b1 d3 n2 l9, fast tier |"), "{table}");
+    assert!(table.lines().all(|line| line.matches('|').count() == 14), "{table}");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     for (file, page) in
         [("bench.json", "src/guide/benchmarks.md"), ("bench-tiers.json", "reports/h200/README.md")]

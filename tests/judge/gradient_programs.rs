@@ -176,11 +176,11 @@ fn passes() -> Vec<Planting> {
 #[test]
 fn some_models_are_named_where_they_are_planted() {
     let passes = passes();
-    each(planted().into_iter().step_by(29), |one| is_named(&passes, one));
+    each(planted().into_iter().step_by(59), |one| is_named(&passes, one));
 }
 
 #[test]
-#[ignore = "one in 29 is planted in `cargo test`: .ci/long"]
+#[ignore = "one in 59 is planted in `cargo test`: .ci/long"]
 fn every_model_is_named_where_it_is_planted() {
     let passes = passes();
     each(planted(), |one| is_named(&passes, one));

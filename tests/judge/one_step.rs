@@ -133,7 +133,7 @@ fn is_called_so(weights: Weights, other: Method) {
         }
     }
     // Beyond a bound of that method in one value of one gradient it is none of that method.
-    for (gradient, last) in [(Delta, false), (A, true), (B, false), (B, true)] {
+    for (gradient, last) in [(Delta, false), (A, true)] {
         let mut got = moved(&exact, &model, 0.9);
         let (width, of_all) = (got[gradient].width, got[gradient].values.len());
         let at = if last { of_all - 1 } else { 0 };
@@ -241,19 +241,20 @@ fn gradients_without_conjugates_are_called_so() {
 fn what_coefficients_cannot_have_is_not_said() {
     const OF_THE_SCAN: [&str; 6] = ["adjoint", "batch", "channel", "group", "position", "state"];
     let is_of_scan = |one: &Diagnosis| OF_THE_SCAN.iter().any(|part| one.name.contains(part));
-    let mut of_scan = 0;
+    let mut of_scan = false;
     for weights in Weights::ALL {
         let case = Case::new(weights);
         let OneStep { problem, given, .. } = &case.elements;
         let bounds = &case.budget.tensors.map(|_, bounds| bounds.bound.clone());
         let (form, want, work) = (Form::Method(ASKED), &case.want, &Work::default());
-        for factor in [-1.0, 0.5, 2.0] {
+        for factor in [-1.0, 2.0] {
             let got = case.want.map(|_, tensor| {
                 tensor.with(tensor.values.iter().map(|value| factor * value).collect::<Vec<f64>>())
             });
-            let of_pass = gradients::Case { form, problem, given, got: &got, want, bounds, work };
-            let of_pass = gradients::diagnose(&of_pass, &ALL);
-            of_scan += of_pass.values().flatten().filter(|one| is_of_scan(one)).count();
+            if !of_scan {
+                let of_pass = gradients::Case { form, problem, given, got: &got, want, bounds, work };
+                of_scan = gradients::diagnose(&of_pass, &ALL).values().flatten().any(is_of_scan);
+            }
             for (gradient, models) in case.said(&got, None).iter() {
                 for one in models {
                     assert!(!is_of_scan(one), "{gradient}: {}", one.name);
@@ -262,7 +263,7 @@ fn what_coefficients_cannot_have_is_not_said() {
             }
         }
     }
-    assert!(of_scan > 0, "of a backward pass the scan is a cause");
+    assert!(of_scan, "of a backward pass the scan is a cause");
 }
 
 /// Digits are lost in one gradient, and another one is wrong.
