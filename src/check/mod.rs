@@ -279,6 +279,7 @@ fn place(
 ) -> Place {
     let mut asked = channels.map_or(String::new(), |count| format!(" --channels {count}"));
     asked.extend(options.stages.map(|stages| format!(" --arithmetic '{stages}'")));
+    asked += &options.diagnosis.again();
     let rerun = format!("holdfast check {argument}{asked} --seed {}", options.seed);
     Place { id: String::new(), regime: name.to_owned(), inputs, backend: BACKEND.to_owned(), rerun }
 }

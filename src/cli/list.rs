@@ -154,12 +154,18 @@ fn backends() -> String {
 }
 
 fn faults() -> String {
-    let mut text = format!("{} that a failure can look like\n", count(catalogue::ALL.len(), "fault model"));
+    let of_gradients = gradients::listed();
+    let heading = format!(
+        "{} of forward passes, then {} of backward passes; a cause that is not listed is named by what is computed in the \
+         place of what is specified, and said in words",
+        count(catalogue::ALL.len(), "fault model"),
+        of_gradients.len()
+    );
+    let mut text = wrap("", &heading, console::width()) + "\n";
     for entry in catalogue::ALL.iter() {
         text += &row(entry.name, 29, entry.what);
         text += &row("", 29, &format!("from {}", entry.origin));
     }
-    let of_gradients = gradients::listed();
     text += &format!("\n{} of backward passes\n", count(of_gradients.len(), "fault model"));
     for (name, what) in of_gradients {
         text += &row(&name, 40, &what);

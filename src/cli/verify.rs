@@ -185,7 +185,8 @@ impl Args {
             rerun: self
                 .header_option()
                 .or(self.tier_option())
-                .map_or(String::new(), |option| format!(" {option}")),
+                .map_or(String::new(), |option| format!(" {option}"))
+                + &self.diagnosis.again(),
             command: self.command(),
             // Measured on the production kernels' own build.
             sensitivity: self.header.is_none(),

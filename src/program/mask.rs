@@ -76,6 +76,11 @@ pub enum Set {
         of: u32,
         rest: u32,
     },
+    /// In each block of so many, those from one on.
+    InBlocks {
+        of: u32,
+        from: u32,
+    },
 }
 
 impl Set {
@@ -88,6 +93,7 @@ impl Set {
             Set::Multiples(of) => index > 0 && index.is_multiple_of(of as usize),
             Set::BeforeMultiples(of) => (index + 1).is_multiple_of(of as usize),
             Set::Every { of, rest } => index % of as usize == rest as usize,
+            Set::InBlocks { of, from } => index % of as usize >= from as usize,
         }
     }
 
@@ -101,6 +107,7 @@ impl Set {
             Set::Multiples(of) => format!("at {noun}s {of}, {}, …", 2 * of),
             Set::BeforeMultiples(of) => format!("at {noun}s {}, {}, …", of - 1, 2 * of - 1),
             Set::Every { of, rest } => format!("at {noun}s {rest}, {}, …", rest + of),
+            Set::InBlocks { of, from } => format!("from {noun} {from} of each block of {of} on"),
         }
     }
 }

@@ -8,6 +8,9 @@ use super::{Program, Symbol};
 use crate::formula::Form;
 use crate::problem::Problem;
 
+/// Positions that one thread scans by itself, at most.
+const MOST_OF_A_THREAD: usize = 64;
+
 /// A way of writing a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
@@ -27,6 +30,55 @@ pub enum Writing {
     RunningSums { divided: bool },
     /// An input of which some factors are multiplied first.
     Grouped(Group),
+    /// A scan in blocks by threads that shuffle, with a slip in its loop.
+    Shuffled(Shuffled),
+}
+
+/// A scan in the manner of Hillis and Steele: each thread of a block scans so many positions, and in each level takes what the thread 1, 2,
+/// 4, … before has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shuffled {
+    pub threads: u32,
+    pub positions: u32,
+    pub slip: Level,
+}
+
+/// A slip in the loop over levels, which is one and the same code for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The first thread that has one so far before it takes nothing: what the first of all has is lost.
+    FirstIdle,
+    /// Threads that have none so far before take their own once more, as a shuffle hands it to them.
+    OwnTwice,
+    /// The last level is not there.
+    LastMissing,
+    /// What is taken is decayed by the product that is already updated.
+    DecayFirst,
+}
+
+impl Shuffled {
+    /// Those that may go wrong at this position first, which the first thread that starts from a wrong state has.
+    pub fn beginning_at(first: usize, seqlen: usize) -> Vec<Writing> {
+        let mut all = Vec::new();
+        for threads in [32, 64, 128] {
+            let of_thread = [
+                (Level::FirstIdle, 2),
+                (Level::DecayFirst, 2),
+                (Level::OwnTwice, 1),
+                (Level::LastMissing, threads / 2 + 1),
+            ];
+            for (slip, thread) in of_thread {
+                let positions = first / thread;
+                let fits = first == positions * thread && (1..=MOST_OF_A_THREAD).contains(&positions);
+                // A longer block than the sequence is like any other.
+                if fits && (threads == 32 || threads * positions < seqlen) {
+                    let (threads, positions) = (threads as u32, positions as u32);
+                    all.push(Writing::Shuffled(Shuffled { threads, positions, slip }));
+                }
+            }
+        }
+        all
+    }
 }
 
 /// Factors of the input that a kernel multiplies first.
@@ -87,12 +139,13 @@ impl Writing {
             Writing::Chunked(length) => chunked(&specified, length, graph),
             Writing::RunningSums { divided } => running_sums(&specified, divided, graph),
             Writing::Grouped(group) => grouped(&specified, group, graph),
+            Writing::Shuffled(shuffled) => self::shuffled(&specified, shuffled, graph),
         }
     }
 
     /// Whether it computes something else than what is specified.
     pub fn is_a_mistake(self) -> bool {
-        matches!(self, Writing::Other { .. } | Writing::FlippedInPart(_))
+        matches!(self, Writing::Other { .. } | Writing::FlippedInPart(_) | Writing::Shuffled(_))
     }
 
     /// Whether it is right up to where f32's range ends.
@@ -102,7 +155,7 @@ impl Writing {
 
     /// Whether what is computed at one position is read at another far away.
     pub fn reads_far(self) -> bool {
-        matches!(self, Writing::FlippedInPart(_))
+        matches!(self, Writing::FlippedInPart(_) | Writing::Shuffled(_))
     }
 
     /// Bits that it takes to say it.
@@ -117,6 +170,7 @@ impl Writing {
             Writing::Chunked(_) => 4.0,
             Writing::RunningSums { .. } => 2.0,
             Writing::Grouped(_) => 0.5,
+            Writing::Shuffled(_) => 6.0,
         }
     }
 
@@ -242,6 +296,56 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let mut program = program.of_nodes(&nodes);
     program.named.extend(symbols.into_iter().chain([(Symbol::ChunkCarry, carried)]));
     Some(program)
+}
+
+/// x_l = s_l + p_l (s of the threads before + p of them · what is carried into the block): s and p are a thread's own state and product.
+fn shuffled(
+    program: &Program,
+    Shuffled { threads, positions, slip }: Shuffled,
+    graph: &mut Graph,
+) -> Option<Program> {
+    let state = program.find(Symbol::State).filter(|_| program.find(Symbol::ReversedState).is_none())?;
+    let Op::Scan(scan) = *graph.op(state) else { return None };
+    if scan.exclusive || scan.reversed {
+        return None;
+    }
+    let block = threads * positions;
+    let (zero, one) = (graph.number(0.0), graph.number(1.0));
+    let at = |set| Condition::At(Place::positions(set));
+    let starts = at(Set::Every { of: positions, rest: 0 });
+    let decay = graph.add(Op::Choose { when: starts, yes: zero, no: scan.decay });
+    let first = graph.add(Op::Choose { when: starts, yes: scan.decay, no: zero });
+    let own_sum = graph.add(Op::Scan(Scan { decay, start: zero, ..scan }));
+    let own_product = graph.add(Op::Scan(Scan { decay, drive: first, start: zero, ..scan }));
+    let read = |graph: &mut Graph, (of, index, from), no| {
+        let yes = graph.add(Op::At { of, axis: Axis::Position, index });
+        graph.add(Op::Choose { when: at(Set::InBlocks { of: block, from }), yes, no })
+    };
+    let (mut sum, mut product) = (own_sum, own_product);
+    let levels = threads.ilog2() - u32::from(slip == Level::LastMissing);
+    for by in (0..levels).map(|level| positions << level) {
+        let from = by + if slip == Level::FirstIdle { positions } else { 0 };
+        let index = Index::Shifted(-(by as i32));
+        let none = if slip == Level::OwnTwice { [sum, product] } else { [zero, one] };
+        let taken =
+            [(sum, none[0]), (product, none[1])].map(|(of, none)| read(graph, (of, index, from), none));
+        let all = graph.product([product, taken[1]]);
+        let decayed = graph.product([if slip == Level::DecayFirst { all } else { product }, taken[0]]);
+        (sum, product) = (graph.sum([sum, decayed]), all);
+    }
+    let before = Index::BlockBefore(positions);
+    let [of_sum, of_product] =
+        [(sum, zero), (product, one)].map(|(of, none)| read(graph, (of, before, positions), none));
+    let ends = at(Set::BeforeMultiples(block));
+    let decay = graph.add(Op::Choose { when: ends, yes: product, no: one });
+    let drive = graph.add(Op::Choose { when: ends, yes: sum, no: zero });
+    let carried = graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
+    let decayed = graph.product([of_product, carried]);
+    let entering = graph.sum([of_sum, decayed]);
+    let decayed = graph.product([own_product, entering]);
+    let written = graph.sum([own_sum, decayed]);
+    let nodes = graph.replaced(&program.nodes(), state, written);
+    Some(program.of_nodes(&nodes))
 }
 
 /// x_l = P_l (x_{−1} + Σ_{k≤l} drive_k / P_k) with P the product of the decays, e^S where these are exponentials; or with e^{−S} for 1/P.

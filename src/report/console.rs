@@ -12,6 +12,7 @@ use comfy_table::{CellAlignment, Table};
 use super::failures::{self, Failure, SHOWN};
 use super::{bench, causes, functions, grid, invariants, pairs, precision, summary, tables, template, text};
 use crate::formula::Form;
+use crate::results::causes::{Cause, of as causes_of};
 use crate::results::explained::chosen;
 use crate::results::{HeaderInstantiation, Results, Search, Verdict, Worst};
 
@@ -390,7 +391,7 @@ fn closing(results: &Results, detail: Detail) -> String {
 /// Lines on pairs of methods; none where no pair was compared.
 fn pair_lines(results: &Results, detail: Detail) -> Option<String> {
     let most = detail.most(LISTED_PAIRS);
-    let (totals, failing) = (pairs::totals(results), pairs::failing(results));
+    let (totals, mut failing) = (pairs::totals(results), pairs::failing(results));
     if totals.iter().all(|totals| totals.of.problems == 0) {
         return None;
     }
@@ -406,6 +407,20 @@ fn pair_lines(results: &Results, detail: Detail) -> Option<String> {
         text::wrap(&format!("pairwise, {of}{problems}: "), &counts, width())
     };
     let mut lines: Vec<String> = totals.iter().map(head).collect();
+    // Where a method's cause is named, its pairs show the same error once more.
+    let named: Vec<Cause> = causes_of(results)
+        .into_iter()
+        .filter(|cause| !cause.found.is_empty() && cause.unexplained == 0 && detail != Detail::Verbose)
+        .collect();
+    let mut methods = BTreeSet::new();
+    failing.retain(|(matrix, pair)| {
+        let is_of = |cause: &&Cause| {
+            cause.weights == matrix.weights && [pair.left, pair.right].contains(&cause.method)
+        };
+        let of = named.iter().find(is_of);
+        methods.extend(of.map(|cause| cause.method.name()));
+        of.is_none()
+    });
     for (matrix, pair) in failing.iter().take(most) {
         let line = format!("{}, in {} ({})", text::pair(matrix.tensor, pair), matrix.problem, matrix.source);
         lines.push(text::wrap("  FAIL ", &line, width()));
@@ -413,7 +428,14 @@ fn pair_lines(results: &Results, detail: Detail) -> Option<String> {
     let all: usize = totals.iter().map(|totals| totals.of.failing()).sum();
     let more = all.saturating_sub(failing.len().min(most));
     if more > 0 {
-        lines.push(format!("  and {}", text::count(more, "more failing pair")));
+        let more = text::count(more, "more failing pair");
+        let methods: Vec<&str> = methods.into_iter().collect();
+        let line = match (methods.join(", "), failing.is_empty()) {
+            (methods, _) if methods.is_empty() => format!("and {more}"),
+            (methods, true) => format!("what is wrong with {methods} is said above"),
+            (methods, false) => format!("and {more}; what is wrong with {methods} is said above"),
+        };
+        lines.push(text::wrap("  ", &line, width()));
     }
     Some(lines.join("\n"))
 }

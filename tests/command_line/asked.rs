@@ -386,17 +386,19 @@ fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
 
     let of_header = [&["verify", "--header", RK4_IS_ZOH, "--method", "rk4"], ONE_LAYOUT].concat();
     for args in [&["check", FAILING][..], &of_header] {
-        for more in [&[][..], &["--diagnosis", "off"]] {
+        for more in [&[][..], &["--diagnosis", "off"], &["--diagnosis", "thorough"]] {
             let args = [args, &["--json", "results.json", "--out", "report"], more].concat();
             let output = holdfast_in(home.path(), &args);
             assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
             let results = json::read(&home.path().join("results.json")).expect("results");
             let page = std::fs::read_to_string(home.path().join("report/index.html")).expect("a page");
-            let is_asked = more.is_empty();
+            let (is_asked, is_thorough) = (!more.contains(&"off"), more.contains(&"thorough"));
             assert_eq!(results.undiagnosed, !is_asked);
             assert_eq!(results.command.contains("--diagnosis off"), !is_asked, "{}", results.command);
             let failing = results.cases.iter().filter(|case| case.verdict == Verdict::Fail);
             let reruns: Vec<&String> = failing.clone().map(|case| &case.rerun).collect();
+            let keeps = |rerun: &&String| rerun.contains("--diagnosis thorough") == is_thorough;
+            assert!(reruns.iter().all(keeps), "{reruns:?}");
             assert!(reruns.iter().all(|rerun| !rerun.contains("--diagnosis off")), "{reruns:?}");
             assert_eq!(failing.clone().any(|case| !case.diagnosis.is_empty()), is_asked);
             let said = text(&output.stdout);

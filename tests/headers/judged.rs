@@ -431,8 +431,17 @@ fn what_is_no_header_is_a_typed_error() {
     let read = |path: &std::path::Path| Header::read(path).expect_err("no header");
     assert!(matches!(read(&path("no-such-file")), HeaderError::Unreadable { .. }));
     assert!(matches!(read(path("x").parent().expect("a folder")), HeaderError::Directory { .. }));
-    assert!(matches!(read(&path("phi")), HeaderError::NoFunction { .. }));
+    let without = read(&path("phi"));
+    assert!(matches!(without, HeaderError::NoFunction { .. }));
     let file = tempfile::NamedTempFile::new().expect("a file");
+    // What is to be filled in is a header, and the guide's.
+    let said = without.to_string();
+    let (_, example) = said.split_once("\n\n").expect("an example");
+    assert!(include_str!("../../src/guide/headers.md").contains(example), "{example}");
+    std::fs::write(file.path(), example).expect("written");
+    let file_name = file.path().to_str().expect("UTF-8");
+    let judged = holdfast(&["verify", "--header", file_name, "--method", "zoh", "--regime", "short"]);
+    assert_eq!(judged.status.code(), Some(0), "{}", text(&judged.stdout));
     std::fs::write(file.path(), b"compute_discretization\0").expect("written");
     assert!(matches!(read(file.path()), HeaderError::NotText { .. }));
     let compiler = Compiler::find_among(Some("no-such-compiler"), &[]).expect_err("none");

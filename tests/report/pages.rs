@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
-use holdfast::report::{console, github, grid, html, invariants, json, markdown, plots, summary};
+use holdfast::report::console::{self, Detail};
+use holdfast::report::{github, grid, html, invariants, json, markdown, plots, summary};
 use holdfast::results::{
-    CoefficientResult, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
+    CoefficientResult, Diagnosis, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
 };
 
 use crate::fixture;
@@ -360,6 +361,18 @@ fn failing_pairs_are_explained_with_the_command_that_reruns_them() {
     let shown = between(&page, "<details id=\"pair-1\"", "</details>");
     assert!(shown.contains(&problem.problem.replace('/', "&#x2f;")), "{shown}");
     assert!(shown.contains("--method zoh --method foh"), "{shown}");
+}
+
+#[test]
+fn pairs_of_a_method_whose_cause_is_named_are_listed_only_where_all_is() {
+    let mut results = fixture::spoil(fixture::small());
+    let sweep =
+        results.coefficients.iter_mut().find(|sweep| sweep.verdict == Verdict::Fail).expect("one fails");
+    sweep.diagnosis = vec![Diagnosis::new("phi-taylor-4", "", 0.0)];
+    let [usual, verbose] = [Detail::Normal, Detail::Verbose]
+        .map(|detail| console::render_view(&results, console::View { detail, ..Default::default() }));
+    assert!(usual.contains("6 fail, 2 unmeasured\n  what is wrong with foh is said above\n"), "{usual}");
+    assert!(verbose.contains("FAIL zoh and foh: ") && !verbose.contains("is said above"), "{verbose}");
 }
 
 /// Totals, a method's line, and what is said to be wrong with it.

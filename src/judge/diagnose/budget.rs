@@ -45,6 +45,16 @@ impl Budget {
     /// Budget of a command that states none.
     pub const USUAL: Budget = Budget::Time(Duration::from_secs(10));
 
+    /// The option of a command that looks for a cause as this one did, ` --diagnosis 60`; empty for the usual budget, and for none: who
+    /// repeats a failure wants to know why.
+    pub fn again(self) -> String {
+        if [Budget::USUAL, Budget::Off].contains(&self) {
+            String::new()
+        } else {
+            format!(" --diagnosis {self}")
+        }
+    }
+
     /// So many of it, in words.
     fn times(self, cases: u32) -> String {
         match self {

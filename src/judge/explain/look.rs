@@ -30,7 +30,7 @@ pub struct Look<'a> {
 pub struct Looks<'a> {
     pub all: Vec<Look<'a>>,
     /// The first wrong position of any channel that is looked at.
-    first: Option<usize>,
+    pub first: Option<usize>,
     /// The last one.
     last: Option<usize>,
     /// Whether no output depends on later positions.

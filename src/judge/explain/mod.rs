@@ -31,7 +31,7 @@ use crate::formula::Form;
 use crate::problem::{Operand, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
-use crate::program::writing::{Group, Writing};
+use crate::program::writing::{Group, Shuffled, Writing};
 use crate::program::{Function, Graph, Program};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
@@ -350,7 +350,9 @@ impl<'a> Search<'a> {
         let groups = Group::ALL.into_iter().map(Writing::Grouped);
         let sums = [true, false].map(|divided| Writing::RunningSums { divided });
         let others = groups.chain(chunks).chain(sums).chain([Writing::Inverses]);
-        let all = Writing::others(form).into_iter().chain(others);
+        let seqlen = self.case.problem.shape.seqlen;
+        let shuffled = self.looks.first.map_or_else(Vec::new, |first| Shuffled::beginning_at(first, seqlen));
+        let all = Writing::others(form).into_iter().chain(shuffled).chain(others);
         let mut found = Vec::new();
         for writing in all {
             if self.is_over() {

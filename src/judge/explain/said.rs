@@ -4,7 +4,7 @@ use super::aliases;
 use crate::program::edit::{Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
 use crate::program::proposed::ChunkStart;
-use crate::program::writing::Writing;
+use crate::program::writing::{Level, Shuffled, Writing};
 use crate::program::{
     Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
 };
@@ -91,6 +91,19 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
             format!("a-bar-of-{}-b-bar-of-{}", a_bar.name(), b_bar.name()),
             format!("Ā is that of {}, B̄ that of {}", a_bar.name(), b_bar.name()),
         )),
+        Writing::Shuffled(Shuffled { threads, positions, slip }) => {
+            let (name, what) = match slip {
+                Level::FirstIdle => ("first-idle", "thread k takes nothing: what the first thread has is lost"),
+                Level::OwnTwice => ("own-twice", "the threads before thread k take their own once more"),
+                Level::LastMissing => ("last-level-missing", "the last level is missing"),
+                Level::DecayFirst => ("decay-first", "what is taken is decayed by the product that is updated already"),
+            };
+            let of = format!(
+                "in a scan by shuffles ({threads} threads; positions of each: {positions}), in which a thread takes what the one k \
+                 before has, for k = 1, 2, 4, …"
+            );
+            Some((format!("shuffle-{name}"), format!("{of}, {what}")))
+        }
         Writing::FlippedInPart(flips) => {
             let which = |is: bool| -> String {
                 let names = flips.named().into_iter().filter(|(_, flipped)| *flipped == is);
@@ -368,7 +381,9 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Set::From(_) => format!("{patch}-from-some-position"),
             Set::Until(_) => format!("{patch}-until-some-position"),
             Set::Between(..) => format!("{patch}-at-some-positions"),
-            Set::Multiples(_) | Set::BeforeMultiples(_) | Set::Every { .. } => format!("{patch}-at-chunks"),
+            Set::Multiples(_) | Set::BeforeMultiples(_) | Set::Every { .. } | Set::InBlocks { .. } => {
+                format!("{patch}-at-chunks")
+            }
         },
         Some(Condition::Below(_, limit)) if limit.value() < 1e-30 => format!("{patch}-at-0"),
         Some(Condition::Below(..)) => format!("{patch}-near-0"),

@@ -18,6 +18,19 @@ const LARGEST: u64 = 4 << 20;
 /// The function that a header must have.
 const FUNCTION: &str = "compute_discretization";
 
+/// A header to begin with, as the guide has it.
+const EXAMPLE: &str = "\
+template <typename weight_t, bool kIsComplex>
+__device__ auto compute_discretization(float delta, weight_t A, weight_t delta_u, weight_t B, DiscretizationMethod method) {
+  // Here zoh; DISCRETIZATION_FOH and so on are other methods.
+  if constexpr (kIsComplex) {
+    const weight_t a_bar = cexpf(delta * A);
+    return make_float4(a_bar.real_, a_bar.imag_, delta_u.real_, delta_u.imag_);  // Ā and B̄u
+  } else {
+    return make_float2(expf(delta * A), delta_u);
+  }
+}";
+
 /// The function that it may have beside it.
 pub const BACKWARD_FUNCTION: &str = "compute_discretization_backward";
 
@@ -37,8 +50,8 @@ pub enum HeaderError {
     #[error("{path}: found a zero byte, expected C++ text (hint: is it the right file?)")]
     NotText { path: String },
     #[error(
-        "{path}: found no `{FUNCTION}`, expected a header that defines template <typename weight_t, bool kIsComplex> \
-         {FUNCTION}(delta, A, delta_u, B, method) (hint: is it the right file?)"
+        "{path}: found no `{FUNCTION}`, expected a header that defines it (hint: fill in this one; delta_u has B in it where B \
+         varies, and where B is constant what is returned is multiplied by it)\n\n{EXAMPLE}"
     )]
     NoFunction { path: String },
 }
