@@ -265,11 +265,11 @@ fn a_device_says_what_the_cpu_says_of(every: u32) {
 
 #[test]
 fn a_device_says_what_the_cpu_says() {
-    a_device_says_what_the_cpu_says_of(4_194_301);
+    a_device_says_what_the_cpu_says_of(16_777_213);
 }
 
 #[test]
-#[ignore = "`cargo test` has an eighth of these arguments: .ci/long"]
+#[ignore = "`cargo test` has a 32nd of these arguments: .ci/long"]
 fn a_device_says_what_the_cpu_says_of_more() {
     a_device_says_what_the_cpu_says_of(524_287);
 }
