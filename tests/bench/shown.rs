@@ -129,7 +129,10 @@ fn the_table_is_made_of_medians_and_the_guide_has_the_recorded_one() {
     let table = bench::table(&results);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "a head and two methods: {table}");
-    assert!(lines[0].starts_with("| method | forward, complex, f32, b1 d3 n2 l9 | backward, complex,"), "{table}");
+    assert!(
+        lines[0].starts_with("| method | forward, complex, f32, b1 d3 n2 l9 | backward, complex,"),
+        "{table}"
+    );
     assert!(lines.iter().all(|line| line.matches('|').count() == 8), "{table}");
     let warm = results.bench.iter().find(|timed| timed.id == "forward/complex/f32/b1-d3-n2-l9/zoh/cpu");
     let median = bench::seconds(warm.and_then(|timed| timed.warm).expect("timed").median);

@@ -237,7 +237,8 @@ fn code_of_others_is_named_and_passes_where_its_arithmetic_is_stated() {
         let judged = |stages| {
             // Of what is off by a few bounds all that is known is looked for, in less work than a search for an edit takes.
             let soon = Options { diagnosis: Budget::Work(10_000_000), ..Options::EVERYTHING };
-            let options = Options { stages, ..if name == "arithmetic-in-tf32" { asking(name) } else { soon } };
+            let options =
+                Options { stages, ..if name == "arithmetic-in-tf32" { asking(name) } else { soon } };
             check::check(file, file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0)
         };
         let unstated = judged(None);

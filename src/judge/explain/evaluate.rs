@@ -282,7 +282,8 @@ impl<'a> Evaluator<'a> {
                 column.join(&below, |(quotient, error), (below, of_below)| {
                     *quotient = divided(*quotient, below);
                     let size = modulus(*quotient);
-                    *error = 2.0 * (*error + size * of_below) / modulus(below) + 2.0 * mu * size + HALF_SUBNORMAL;
+                    *error =
+                        2.0 * (*error + size * of_below) / modulus(below) + 2.0 * mu * size + HALF_SUBNORMAL;
                 });
                 column.stored();
             }
