@@ -207,9 +207,11 @@ impl Problem {
         if_held(self.held.as_ref().map(|held| &held.channels), batch * self.shape.dim + channel)
     }
 
-    /// Channels of a head, which share their step size; 1 where each has its own.
+    /// Channels of a head, or that share their step size; 1 where each has its own.
     pub fn channels_of_a_head(&self) -> usize {
-        self.conventions.axes.shared.delta.unwrap_or(1)
+        let axes = self.conventions.axes;
+        let of_heads = (axes.order == Order::Blhp).then_some(axes.headdim);
+        of_heads.or(axes.shared.delta).unwrap_or(1)
     }
 
     /// How many channels in a row have the same steps: those of a head, or what shares a row of `delta`. None where each has its own,
