@@ -105,12 +105,6 @@ impl Row {
         self.beyond.push(beyond);
     }
 
-    /// The same with the bounds of what is specified, where these are wider: looser arithmetic that is stated is that of a wrong kernel, too.
-    pub fn within(mut self, specified: &[f64]) -> Self {
-        self.bound.iter_mut().zip(specified).for_each(|(own, bound)| *own = own.max(*bound));
-        self
-    }
-
     /// Elements of which nothing is known.
     pub fn unknown(len: usize, width: usize) -> Self {
         let none = vec![f64::NAN; len];
