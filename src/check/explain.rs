@@ -13,7 +13,7 @@ use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Search, Verdict, explained};
+use crate::results::{CaseResult, Search, TensorResult, Verdict, explained};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 
@@ -144,8 +144,9 @@ pub fn explain<R: Read + Seek + Send>(
 /// A problem with an output, the truth of that where there is one, and what is said of the place.
 type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
 
-/// Times its bound that each element of a failure is off, at most, where looser bounds are tried before edits. A choice: what is meant and not
-/// stated is mostly off by a few bounds, and known in milliseconds, while to find that no edit computes it takes all the time there is.
+/// Times its bound that each element of a failure is off, at most, where looser bounds are tried before edits. A choice: roundings that are
+/// meant and not stated are mostly off by a few bounds, and known in milliseconds, while to find that no edit computes it takes all the time
+/// there is.
 const LOOSER_FIRST: f64 = 8.0;
 
 /// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, and by two edits. A step that was
@@ -177,8 +178,9 @@ fn output<R: Read + Seek + Send>(
     };
     by_rows(problem, diagnosis::by_models, case);
     by_rows(problem, slight::explain, case);
-    let is_slight = case.tensors.values().all(|tensor| tensor.worst_case_ratio <= LOOSER_FIRST);
-    meant(problem, if is_slight { Turn::First } else { Turn::Statement }, case)?;
+    let off = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);
+    let is_slight = case.tensors.values().all(|tensor| off(tensor) <= LOOSER_FIRST);
+    meant(problem, if is_slight { Turn::Looser } else { Turn::Statement }, case)?;
     by_rows(problem, by_edits, case);
     meant(problem, Turn::First, case)?;
     by_rows(problem, by_two_edits, case);

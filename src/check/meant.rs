@@ -57,6 +57,8 @@ struct Meant {
 pub enum Turn {
     /// Before mistakes are looked for: statements with the same bounds.
     Statement,
+    /// Before them, too, where nothing is off by much: statements, and the same form with looser bounds.
+    Looser,
     /// Before several mistakes are looked for.
     First,
     /// After them, as its bounds leave room for them.
@@ -279,6 +281,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     let tried = meant(name.form, recording.layout(), stages).into_iter();
     let is_of_turn = |meant: &Meant| match turn {
         Turn::Statement => meant.likelihood == Likelihood::Convention,
+        Turn::Looser => meant.likelihood == Likelihood::Convention || meant.likelihood.is_rounding(),
         Turn::First => true,
         Turn::Last => meant.turn == turn,
     };
@@ -401,7 +404,8 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         // Where one name has several places, that with the tightest bounds.
         let mut names = HashSet::new();
         known.retain(|found| names.insert(found.diagnosis.name.clone()));
-        let of_turn = known.into_iter().filter(|found| turn == Turn::Statement || found.turn == turn);
+        let own = if turn == Turn::Looser { Turn::First } else { turn };
+        let of_turn = known.into_iter().filter(|found| turn == Turn::Statement || found.turn == own);
         (tensor, of_turn.map(|found| found.diagnosis).collect())
     };
     let ranked = found.into_iter().map(ranked).filter(|(_, found): &(_, Vec<_>)| !found.is_empty());

@@ -210,7 +210,7 @@ impl Problem {
     /// Channels of a head, or that share their step size; 1 where each has its own.
     pub fn channels_of_a_head(&self) -> usize {
         let axes = self.conventions.axes;
-        let of_heads = (axes.order == Order::Blhp).then_some(axes.headdim);
+        let of_heads = (axes.order == Order::Blhp).then_some(axes.headdim.max(1));
         of_heads.or(axes.shared.delta).unwrap_or(1)
     }
 

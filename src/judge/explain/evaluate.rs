@@ -140,7 +140,7 @@ pub struct Evaluator<'a> {
     entering: Entering,
     /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
-    /// Memory of columns that are forgotten: to allocate it costs as much as to compute what is in it.
+    /// Memory of columns of all positions that are forgotten: to allocate it costs as much as to compute what is in it.
     memory: Vec<Vec<Cell>>,
 }
 
@@ -175,13 +175,14 @@ impl<'a> Evaluator<'a> {
     pub fn truncate(&mut self, len: usize) {
         for columns in self.columns.iter_mut().filter(|columns| columns.len() > len) {
             let columns = columns.drain(len..).flatten().filter_map(Rc::into_inner);
-            self.memory.extend(columns.map(|column| column.cells));
+            self.memory.extend(columns.filter(|column| column.strides[0] > 0).map(|column| column.cells));
         }
     }
 
-    /// Forgets all nodes.
+    /// Forgets all nodes, and gives their memory back.
     pub fn forget_all(&mut self) {
         self.truncate(0);
+        self.memory.clear();
     }
 
     /// Outputs in the window, as a kernel stores them.
@@ -236,7 +237,7 @@ impl<'a> Evaluator<'a> {
     fn computed(&mut self, graph: &Graph, id: Id, channel: (usize, usize)) -> Column {
         let (op, extent) = (graph.op(id), graph.extent(id));
         let states = self.problem.shape.dstate;
-        let memory = self.memory.pop().unwrap_or_default();
+        let memory = if extent.position { self.memory.pop().unwrap_or_default() } else { Vec::new() };
         let mut column = Column::new(extent, self.positions.len(), states, memory);
         let (positions, width) =
             (if extent.position { self.positions.len() } else { 1 }, if extent.state { states } else { 1 });

@@ -450,12 +450,12 @@ impl<'a> Search<'a> {
         // One wrong last state is explained nearly by some of so many, and a few that are carried by numbers that are found in them.
         let is_one = self.writing != Writing::Specified
             && self.tensors == [TensorName::LastState]
-            && found.fit.wrong == 1;
+            && found.fit.wrong <= self.case.problem.weights.width();
         let is_overfit = is_one || edit.is_fitted() && self.carried() <= CARRIED;
         (!is_doubtful || found.fit.residual <= NEARLY && !is_overfit).then_some(found)
     }
 
-    /// Numbers that are carried into chunks; of other ways of writing no fewer than there are outputs.
+    /// Numbers that are carried into chunks. Other ways of writing are taken to carry one at each position.
     fn carried(&self) -> usize {
         let shape = self.case.problem.shape;
         let chunks = match self.writing {

@@ -326,7 +326,7 @@ impl<'a> Search<'a> {
             .any(|one| one.name == name && one.rows.first().is_some_and(|row| row.at == at));
         let is_small = shape.sequence_len() * shape.dstate <= KEPT;
         if !(is_small || is_first && of_row <= KEPT) {
-            self.written[number].evaluator.truncate(0);
+            self.written[number].evaluator.forget_all();
         }
     }
 
