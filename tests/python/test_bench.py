@@ -42,8 +42,8 @@ def test_both_are_timed_and_judged(tmp_path):
         assert one.low is None or one.low <= one.seconds <= one.high
         assert one.elements_per_second == pytest.approx(2 * 6 * 33 / one.seconds)
     assert result.ratio == pytest.approx(result.function.seconds / result.kernels.seconds)
-    # The runs that count, warm and cold, those before them, and the one that is judged.
-    assert len(calls) > 2 * result.function.runs and set(calls) == {(2, 6, 33)}
+    # The runs that count, those before them, and the one that is judged; cold ones, as many as there is time for.
+    assert len(calls) > result.function.runs + 1 and set(calls) == {(2, 6, 33)}
     assert "on mine" in str(result) and "time of mine over that of cpu" in str(result)
     result.write(tmp_path / "report")
     assert "mine" in (tmp_path / "report" / "index.html").read_text()
