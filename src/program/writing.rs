@@ -52,7 +52,7 @@ pub enum Level {
     OwnTwice,
     /// The last level is not there.
     LastMissing,
-    /// What is taken is decayed by the product that is already updated.
+    /// A decay by the product that is already updated, of the state that is taken.
     DecayFirst,
 }
 

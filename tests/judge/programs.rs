@@ -236,20 +236,18 @@ fn an_edit_that_is_planted_is_found() {
                     }
                 }
             };
-            let plain = proposed::plain(&graph, &program, problem).into_iter().skip(7).step_by(1103);
-            planted(&program, plain.collect(), &mut graph);
+            let plain = proposed::plain(&graph, &program, problem);
+            let plain: Vec<Edit> = plain.into_iter().skip(7).step_by(1103).collect();
+            assert!(!plain.is_empty(), "{method} {weights}");
+            planted(&program, plain, &mut graph);
             let nodes = graph.len();
-            // Each way of writing once or twice.
+            // One edit of each way of writing, or two.
             let turn = 2 * (method as usize) + usize::from(weights == Weights::Complex);
             let writing = WRITINGS[turn % WRITINGS.len()];
             if let Some(written) = writing.program(method.into(), problem, &mut graph) {
                 let edits = proposed::plain(&graph, &written, problem);
                 let edits = proposed::of_writing(&graph, &written, edits, nodes);
-                planted(
-                    &written,
-                    edits.into_iter().skip(7 + turn).step_by(211).take(1).collect(),
-                    &mut graph,
-                );
+                planted(&written, vec![edits[(7 + turn) % edits.len()]], &mut graph);
             }
         }
     });

@@ -8,84 +8,19 @@ use std::rc::Rc;
 
 use num_complex::Complex64;
 
+use super::column::{Cell, Column};
 use super::functions::{INFINITE, applied, divided, modulus, rounded, times};
 use super::point::Point;
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
 use crate::judge::ulp::Format;
 use crate::problem::{OutputGradients, Problem};
 use crate::program::complex::Product;
-use crate::program::{Accumulator, Axis, Condition, Extent, Graph, Id, Index, Op, Over, Program, Scan};
+use crate::program::{Accumulator, Axis, Condition, Graph, Id, Index, Op, Over, Program, Scan};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
 /// Positions before and after a window that are computed as well, since a program may read them.
 const MARGIN: usize = 4;
-
-/// A value, and its bound.
-type Cell = (Complex64, f64);
-
-/// Values of a node at some positions and states of a channel.
-#[derive(Clone, Debug)]
-pub struct Column {
-    cells: Vec<Cell>,
-    strides: [usize; 2],
-}
-
-impl Column {
-    /// Zeros, in memory that was another column's.
-    fn new(extent: Extent, positions: usize, states: usize, mut memory: Vec<Cell>) -> Self {
-        let along = |is: bool, len: usize| if is { len } else { 1 };
-        let width = along(extent.state, states);
-        memory.clear();
-        memory.resize(along(extent.position, positions) * width, Cell::default());
-        let strides = [if extent.position { width } else { 0 }, usize::from(extent.state)];
-        Column { cells: memory, strides }
-    }
-
-    /// All values, those of a position's states side by side.
-    pub fn values(&self) -> impl Iterator<Item = Complex64> {
-        self.cells.iter().map(|(value, _)| *value)
-    }
-
-    /// The value in state n at the k-th position that is computed, and its bound.
-    #[inline]
-    pub fn at(&self, k: usize, n: usize) -> (Complex64, f64) {
-        self.cells[k * self.strides[0] + n * self.strides[1]]
-    }
-
-    #[inline]
-    fn set(&mut self, k: usize, n: usize, (value, error): Cell) {
-        self.cells[k * self.strides[0] + n * self.strides[1]] = (stored(value), error);
-    }
-
-    /// Joins each cell with that of an operand, which varies along no other axes.
-    #[inline]
-    fn join(&mut self, of: &Column, mut into: impl FnMut(&mut Cell, Cell)) {
-        if self.strides == of.strides {
-            self.cells.iter_mut().zip(&of.cells).for_each(|(cell, other)| into(cell, *other));
-            return;
-        }
-        // Without positions all cells are a row of states.
-        let width = if self.strides[0] == 0 { self.cells.len() } else { self.strides[0] };
-        for (k, row) in self.cells.chunks_exact_mut(width).enumerate() {
-            for (n, cell) in row.iter_mut().enumerate() {
-                into(cell, of.at(k, n));
-            }
-        }
-    }
-
-    /// Stores what was computed.
-    fn stored(&mut self) {
-        self.cells.iter_mut().for_each(|(value, _)| *value = stored(*value));
-    }
-}
-
-/// What is in f32's range as it is, and anything else as an infinity.
-#[inline]
-fn stored(value: Complex64) -> Complex64 {
-    let part = |x: f64| if x.abs() >= INFINITE { x.signum() * f64::INFINITY } else { x };
-    Complex64::new(part(value.re), part(value.im))
-}
 
 /// One channel of a tensor, as a program computes it.
 #[derive(Clone, Debug, Default)]
@@ -175,7 +110,7 @@ impl<'a> Evaluator<'a> {
     pub fn truncate(&mut self, len: usize) {
         for columns in self.columns.iter_mut().filter(|columns| columns.len() > len) {
             let columns = columns.drain(len..).flatten().filter_map(Rc::into_inner);
-            self.memory.extend(columns.filter(|column| column.strides[0] > 0).map(|column| column.cells));
+            self.memory.extend(columns.filter_map(Column::into_memory));
         }
     }
 
@@ -262,7 +197,6 @@ impl<'a> Evaluator<'a> {
                         *error += off + rounding * (modulus(value) + off);
                     });
                 }
-                column.stored();
             }
             Op::Product(of) => {
                 let first = self.column(graph, of[0], channel);
@@ -275,7 +209,6 @@ impl<'a> Evaluator<'a> {
                         *product = times(*product, value);
                     });
                 }
-                column.stored();
             }
             Op::Quotient(above, below) => {
                 let [above, below] = [above, below].map(|id| self.column(graph, *id, channel));
@@ -286,18 +219,16 @@ impl<'a> Evaluator<'a> {
                     *error =
                         2.0 * (*error + size * of_below) / modulus(below) + 2.0 * mu * size + HALF_SUBNORMAL;
                 });
-                column.stored();
             }
             Op::Apply(function, of) => {
                 let of = self.column(graph, *of, channel);
                 column.join(&of, |cell, (value, error)| *cell = applied(*function, value, error));
-                column.stored();
             }
             // Of what is computed there is no memory, and no group.
             Op::At { axis: Axis::Group, .. }
             | Op::At { axis: Axis::Item, index: Index::Transposed, .. }
             | Op::At { index: Index::Halves, .. } => {
-                column.cells.fill((Complex64::new(f64::NAN, f64::NAN), 0.0));
+                column.fill(Complex64::new(f64::NAN, f64::NAN));
             }
             Op::At { of, axis, index } => match axis {
                 Axis::Position => {
@@ -393,7 +324,6 @@ impl<'a> Evaluator<'a> {
             Op::Round(of, to) => {
                 let of = self.column(graph, *of, channel);
                 column.join(&of, |cell, (value, error)| *cell = rounded(value, error, *to));
-                column.stored();
             }
             Op::CutOff(of, to) => {
                 let of = self.column(graph, *of, channel);
@@ -404,7 +334,6 @@ impl<'a> Evaluator<'a> {
                         [value.re - error, value.re, value.re + error].map(|x| format.cut_off(x));
                     *cell = (Complex64::new(re, value.im), (most - re).max(re - least));
                 });
-                column.stored();
             }
             Op::Limit { of, low, high } => {
                 let of = self.column(graph, *of, channel);
@@ -413,7 +342,6 @@ impl<'a> Evaluator<'a> {
                     let re = if value.re.is_nan() { value.re } else { limited };
                     *cell = (Complex64::new(re, value.im), error);
                 });
-                column.stored();
             }
             Op::Turned(of, by) => {
                 let of = self.column(graph, *of, channel);
@@ -422,7 +350,6 @@ impl<'a> Evaluator<'a> {
                     let turned = Complex64::new(value.re, by.value() * value.im);
                     *cell = (turned, factor * (error + U * modulus(value)));
                 });
-                column.stored();
             }
             Op::Choose { when, yes, no } => {
                 let [yes, no] = [yes, no].map(|id| self.column(graph, *id, channel));
@@ -460,6 +387,7 @@ impl<'a> Evaluator<'a> {
                 }
             }
         }
+        column.keep_range();
         column
     }
 

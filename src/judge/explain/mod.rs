@@ -7,6 +7,7 @@
 //! error left. Numbers are found by least squares ([`number`]).
 
 mod aliases;
+mod column;
 mod evaluate;
 mod functions;
 pub mod gradients;
@@ -19,11 +20,13 @@ mod places;
 mod point;
 mod said;
 mod values;
+mod written;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-pub use self::evaluate::{Channel, Column, Entering, Evaluator, Row, Window};
+pub use self::column::Column;
+pub use self::evaluate::{Channel, Entering, Evaluator, Row, Window};
 use self::look::Looks;
 use super::diagnose::fit::{Fit, channels_by_error, fit};
 use super::diagnose::{Case, FEWEST_TOLD, NEARLY};
@@ -31,7 +34,7 @@ use crate::formula::Form;
 use crate::problem::{Operand, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
-use crate::program::writing::{Group, Shuffled, Writing};
+use crate::program::writing::Writing;
 use crate::program::{Function, Graph, Program};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
@@ -47,9 +50,6 @@ const EDIT_WORK: u64 = 100_000_000;
 const SAME: f64 = 1e-6;
 /// Wrong elements of which an explanation has to tell one at least.
 const TOLD: usize = 3;
-
-/// Different positions at which channels have to leave the range where a way of writing does: one may have any reason.
-const POSITIONS: usize = 3;
 
 /// The most that bounds may be wider than the specified ones where a way of writing has terms that cancel.
 const WIDEST: f64 = 4.0;
@@ -331,69 +331,6 @@ impl<'a> Search<'a> {
             Writing::Specified => edits,
             _ => proposed::of_writing(&self.graph, &self.program, edits, self.known),
         }
-    }
-
-    /// Other forms, and one edit of other ways of writing; in chunks of usual lengths, too, where nothing tells their length.
-    fn written_otherwise(&mut self, find: Find<'_, 'a>, in_usual_chunks: bool) -> Vec<Found> {
-        // What is likelier where one place is wrong has the other half.
-        let most = self.case.work.end_of_stage(EDIT_WORK / 2).min(self.most);
-        let of_stage = std::mem::replace(&mut self.most, most);
-        let found = self.of_writings(find, in_usual_chunks);
-        self.most = of_stage;
-        found
-    }
-
-    fn of_writings(&mut self, find: Find<'_, 'a>, in_usual_chunks: bool) -> Vec<Found> {
-        let (form, nodes) = (self.case.form, self.nodes);
-        let chunks = self
-            .looks
-            .chunks(self.case.problem.shape.seqlen, in_usual_chunks)
-            .into_iter()
-            .map(Writing::Chunked);
-        let groups = Group::ALL.into_iter().map(Writing::Grouped);
-        let sums = [true, false].map(|divided| Writing::RunningSums { divided });
-        let others = groups.chain(chunks).chain(sums).chain([Writing::Inverses]);
-        let seqlen = self.case.problem.shape.seqlen;
-        let shuffled = self.looks.first.map_or_else(Vec::new, |first| Shuffled::beginning_at(first, seqlen));
-        let all = Writing::others(form).into_iter().chain(shuffled).chain(others);
-        let mut found = Vec::new();
-        for writing in all {
-            if self.is_over() {
-                break;
-            }
-            let Some(program) = writing.program(form, self.case.problem, &mut self.graph) else {
-                self.graph.truncate(nodes);
-                continue;
-            };
-            (self.program, self.writing, self.nodes) = (program.clone(), writing, self.graph.len());
-            if writing.is_a_mistake() {
-                let is_asked = self.case.work.asks_for_all()
-                    || said::writing(writing, &self.specified)
-                        .is_some_and(|(name, _)| self.case.work.asks(&name));
-                if !is_asked {
-                    (self.program, self.writing, self.nodes) =
-                        (self.specified.clone(), Writing::Specified, nodes);
-                    self.forget();
-                    continue;
-                }
-                found.extend(self.explained_by(&program, writing.reads_far(), 1));
-            } else {
-                let looks = self.looks.at_start(self.case, &self.tensors, &self.order);
-                let usual = std::mem::replace(&mut self.looks, looks);
-                if writing.leaves_the_range() {
-                    let found_at = self.explained_by(&program, true, 0);
-                    found.extend(found_at.filter(|one| one.fit.positions >= POSITIONS));
-                }
-                found.extend(find(self));
-                self.looks = usual;
-            }
-            (self.program, self.writing, self.nodes) = (self.specified.clone(), Writing::Specified, nodes);
-            self.forget();
-        }
-        found.sort_by(|a, b| a.cost().total_cmp(&b.cost()));
-        let most = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
-        found.retain(|one| one.cost() <= most);
-        found
     }
 
     /// Forgets what is not of the program that is edited.

@@ -45,7 +45,12 @@ pub fn diagnosis(
         Writing::Chunked(_) | Writing::RunningSums { .. } if !edits.is_empty() => (written, "right"),
         _ => (specified, "specified"),
     };
-    let what = whats.join("; ") + &differing((&lines(graph, right), label), &lines(graph, &program));
+    // Levels that are made of each other are no lines to read.
+    let differing = match writing {
+        Writing::Shuffled(_) => String::new(),
+        _ => differing((&lines(graph, right), label), &lines(graph, &program)),
+    };
+    let what = whats.join("; ") + &differing;
     Diagnosis { edits: edited, ..Diagnosis::new(names.join(" + "), what, residual) }
 }
 
