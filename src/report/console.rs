@@ -407,15 +407,19 @@ fn pair_lines(results: &Results, detail: Detail) -> Option<String> {
         text::wrap(&format!("pairwise, {of}{problems}: "), &counts, width())
     };
     let mut lines: Vec<String> = totals.iter().map(head).collect();
-    // Where a method's cause is named, its pairs show the same error once more.
+    // Where a method fails by a cause that is named, its pairs show the same error once more.
     let named: Vec<Cause> = causes_of(results)
         .into_iter()
         .filter(|cause| !cause.found.is_empty() && cause.unexplained == 0 && detail != Detail::Verbose)
         .collect();
+    let failed: BTreeSet<&str> =
+        results.cases.iter().filter(|case| case.verdict == Verdict::Fail).map(|case| &*case.id).collect();
     let mut methods = BTreeSet::new();
     failing.retain(|(matrix, pair)| {
         let is_of = |cause: &&Cause| {
-            cause.weights == matrix.weights && [pair.left, pair.right].contains(&cause.method)
+            cause.weights == matrix.weights
+                && [pair.left, pair.right].contains(&cause.method)
+                && failed.contains(&*pairs::case(&matrix.problem, matrix.tensor, cause.method))
         };
         let of = named.iter().find(is_of);
         methods.extend(of.map(|cause| cause.method.name()));

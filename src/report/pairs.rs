@@ -63,11 +63,16 @@ impl Totals<'_> {
     }
 }
 
+/// The id of the case of a method in a problem, of the pass that a tensor is of.
+pub fn case(problem: &str, tensor: ComputedName, form: Form) -> String {
+    let pass = if tensor.gradient().is_some() { BACKWARD } else { "" };
+    format!("{problem}/{form}{pass}")
+}
+
 impl PairedProblem<'_> {
     /// The id of the case of one of its methods.
     pub fn case(&self, form: Form) -> String {
-        let pass = if self.tensor.gradient().is_some() { BACKWARD } else { "" };
-        format!("{}/{form}{pass}", self.problem)
+        case(self.problem, self.tensor, form)
     }
 
     /// The pairs that are not as far apart as the truth says.

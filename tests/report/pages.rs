@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
-use holdfast::report::console::{self, Detail};
-use holdfast::report::{github, grid, html, invariants, json, markdown, plots, summary};
+use holdfast::report::{console, github, grid, html, invariants, json, markdown, plots, summary};
 use holdfast::results::{
-    CoefficientResult, Diagnosis, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
+    CoefficientResult, ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict,
 };
 
 use crate::fixture;
@@ -363,18 +362,6 @@ fn failing_pairs_are_explained_with_the_command_that_reruns_them() {
     assert!(shown.contains("--method zoh --method foh"), "{shown}");
 }
 
-#[test]
-fn pairs_of_a_method_whose_cause_is_named_are_listed_only_where_all_is() {
-    let mut results = fixture::spoil(fixture::small());
-    let sweep =
-        results.coefficients.iter_mut().find(|sweep| sweep.verdict == Verdict::Fail).expect("one fails");
-    sweep.diagnosis = vec![Diagnosis::new("phi-taylor-4", "", 0.0)];
-    let [usual, verbose] = [Detail::Normal, Detail::Verbose]
-        .map(|detail| console::render_view(&results, console::View { detail, ..Default::default() }));
-    assert!(usual.contains("6 fail, 2 unmeasured\n  what is wrong with foh is said above\n"), "{usual}");
-    assert!(verbose.contains("FAIL zoh and foh: ") && !verbose.contains("is said above"), "{verbose}");
-}
-
 /// Totals, a method's line, and what is said to be wrong with it.
 #[test]
 fn backward_cases_are_counted_apart_wherever_cases_are() {
@@ -515,18 +502,6 @@ fn the_console_report_fits_a_hundred_columns() {
 }
 
 #[test]
-fn the_console_names_every_regime_and_counts_every_case() {
-    let results = fixture::passing();
-    let text = console::render(&results, None, false);
-    for regime in fixture::REGIMES {
-        assert!(text.contains(regime), "{regime}");
-    }
-    let cases = results.cases.len();
-    assert!(text.contains(&format!("{cases} cases: {cases} pass, 0 fail, 0 unmeasured")), "{text}");
-    assert_eq!(text.lines().last().unwrap(), "holdfast 0.1.0: PASS");
-}
-
-#[test]
 fn nothing_measured_is_not_a_pass() {
     let mut results = fixture::small();
     results.coefficients.clear();
@@ -579,15 +554,6 @@ fn colour_changes_nothing_but_the_colour() {
         .into_iter()
         .fold(coloured, |text, code| text.replace(code, ""));
     assert_eq!(plain, console::render(&results, None, false));
-}
-
-#[test]
-fn every_broken_method_is_among_the_explained_failures() {
-    let text = console::render(&fixture::spoil(fixture::passing()), None, false);
-    let explained = text.split("═══").next().unwrap();
-    for method in ["foh", "poly", "highorder", "rk4", "bilinear"] {
-        assert!(explained.contains(&format!("--method {method} ")), "{method}\n{explained}");
-    }
 }
 
 #[test]
