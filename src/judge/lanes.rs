@@ -52,16 +52,17 @@ pub trait Value<const W: usize>:
     fn if_less(a: Lanes<W>, b: Lanes<W>, yes: Self, no: Self) -> Self;
 }
 
-/// A value for each place. A plain loop, since a closure is not always compiled into the place of its call, and what is not
-/// there is no vector instruction.
+/// A value for each place. Written out, since a closure is not always compiled into the place of its call, and what is not there is
+/// no vector instruction; thousands of loops in one function would take minutes to compile.
 macro_rules! each {
-    ($i:ident => $value:expr) => {{
+    ($i:ident => $value:expr) => { each!($i => $value; 0 1 2 3 4 5 6 7) };
+    ($i:ident => $value:expr; $($place:literal)*) => {{
+        const { assert!(W <= 8, "every place is written") };
         let mut lanes = [0.0; W];
-        let mut $i = 0;
-        while $i < W {
+        $(if $place < W {
+            let $i = $place;
             lanes[$i] = $value;
-            $i += 1;
-        }
+        })*
         Lanes(lanes)
     }};
 }

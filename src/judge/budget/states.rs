@@ -146,12 +146,18 @@ impl States {
         match self {
             States::Real(states) => {
                 let mut kept = std::mem::take(&mut sums.real);
-                real(channel, states, positions, backwards, (&mut kept, sums));
+                match channel.form.is_bidirectional() {
+                    true => real::<true>(channel, states, positions, backwards, (&mut kept, sums)),
+                    false => real::<false>(channel, states, positions, backwards, (&mut kept, sums)),
+                }
                 sums.real = kept;
             }
             States::Complex(states) => {
                 let mut kept = std::mem::take(&mut sums.complex);
-                complex(channel, states, positions, backwards, (&mut kept, sums));
+                match channel.form.is_bidirectional() {
+                    true => complex::<true>(channel, states, positions, backwards, (&mut kept, sums)),
+                    false => complex::<false>(channel, states, positions, backwards, (&mut kept, sums)),
+                }
                 sums.complex = kept;
             }
         }
@@ -214,31 +220,25 @@ impl Sums {
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn real(
+fn real<const BOTH_WAYS: bool>(
     channel: Channel,
     states: &mut [State<Lanes>],
     positions: Range<usize>,
     backwards: bool,
     (kept, sums): (&mut Vec<AffineStep<Lanes>>, &mut Sums),
 ) {
-    match channel.form.is_bidirectional() {
-        true => channel.walk::<_, true>(states, positions, backwards, (kept, sums)),
-        false => channel.walk::<_, false>(states, positions, backwards, (kept, sums)),
-    }
+    channel.walk::<_, BOTH_WAYS>(states, positions, backwards, (kept, sums));
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn complex(
+fn complex<const BOTH_WAYS: bool>(
     channel: Channel,
     states: &mut [State<ComplexLanes<WIDTH>>],
     positions: Range<usize>,
     backwards: bool,
     (kept, sums): (&mut Vec<AffineStep<ComplexLanes<WIDTH>>>, &mut Sums),
 ) {
-    match channel.form.is_bidirectional() {
-        true => channel.walk::<_, true>(states, positions, backwards, (kept, sums)),
-        false => channel.walk::<_, false>(states, positions, backwards, (kept, sums)),
-    }
+    channel.walk::<_, BOTH_WAYS>(states, positions, backwards, (kept, sums));
 }
 
 /// Counts what repeats at these positions of the whole.
