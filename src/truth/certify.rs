@@ -1,6 +1,6 @@
 //! When a rounding is justified, and the certificate that says so.
 //!
-//! Precision climbs (Ziv's strategy): [`super::number::double_double`], 237 bits, and where those leave a doubt 512, 1536 and
+//! Precision climbs (Ziv's strategy): [`super::number::double_double`], 237 bits, and where those leave a doubt 512 and
 //! 4096. A certificate names the narrowest and the widest arithmetic by which a value was justified.
 
 use std::fmt;

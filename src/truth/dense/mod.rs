@@ -209,14 +209,12 @@ impl<'a, I: Input> Solver<'a, I> {
         if !done(&open) && (is_rational || found <= LARGEST_WIDE_EXPONENT) {
             open = self.rung::<Wide>(open);
         }
-        macro_rules! rungs {
-            ($($bits:literal)*) => {$(
-                if !done(&open) {
-                    open = self.rung::<Big<$bits>>(open);
-                }
-            )*};
+        if !done(&open) {
+            open = self.rung::<Big<512>>(open);
         }
-        rungs!(512 1536 4096);
+        if !done(&open) {
+            open = self.rung::<Big<4096>>(open);
+        }
         let open = open.map(|open| self.last_resort(open));
         match open.as_ref().map(|o| o.first()) {
             Some(None) => Ok((self.panels, self.certificate)),

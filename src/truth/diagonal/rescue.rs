@@ -49,8 +49,7 @@ pub struct Rescue<'p> {
     form: Form,
     channel: (usize, usize),
     first: OnceLock<Option<WideScan<Big<512>>>>,
-    second: OnceLock<Option<WideScan<Big<1536>>>>,
-    third: OnceLock<Option<WideScan<Big<4096>>>>,
+    second: OnceLock<Option<WideScan<Big<4096>>>>,
 }
 
 impl<'p> Rescue<'p> {
@@ -62,15 +61,12 @@ impl<'p> Rescue<'p> {
             channel,
             first: OnceLock::new(),
             second: OnceLock::new(),
-            third: OnceLock::new(),
         })
     }
 
     /// The rounding of a value, and the bits it took.
     pub fn settle(&self, wanted: Wanted) -> Option<(Settled, u32)> {
-        self.look(&self.first, wanted)
-            .or_else(|| self.look(&self.second, wanted))
-            .or_else(|| self.look(&self.third, wanted))
+        self.look(&self.first, wanted).or_else(|| self.look(&self.second, wanted))
     }
 
     fn look<R: Real>(&self, cell: &OnceLock<Option<WideScan<R>>>, wanted: Wanted) -> Option<(Settled, u32)> {

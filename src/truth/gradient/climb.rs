@@ -29,20 +29,15 @@ pub trait Climb {
     /// Every arithmetic, until nothing is open. Softplus is not among what the widest ones know.
     fn climb(&mut self, weights: Weights, has_softplus: bool) {
         match weights {
-            Weights::Real => {
-                self.climb_in::<DoubleDouble, Wide, Big<512>, Big<1536>, Widest>(has_softplus)
-            }
-            Weights::Complex => self.climb_in::<
-                Complex<DoubleDouble>,
-                Complex<Wide>,
-                Complex<Big<512>>,
-                Complex<Big<1536>>,
-                Complex<Widest>,
-            >(has_softplus),
+            Weights::Real => self.climb_in::<DoubleDouble, Wide, Big<512>, Widest>(has_softplus),
+            Weights::Complex => self
+                .climb_in::<Complex<DoubleDouble>, Complex<Wide>, Complex<Big<512>>, Complex<Widest>>(
+                    has_softplus,
+                ),
         }
     }
 
-    fn climb_in<N: Exponent, W: Exponent, B: Entry, C: Entry, D: Entry>(&mut self, has_softplus: bool) {
+    fn climb_in<N: Exponent, W: Exponent, B: Entry, C: Entry>(&mut self, has_softplus: bool) {
         self.settle(&Rules::<N>::literal(), &Rules::bounded());
         self.know(&Rules::live(), Live::rounded);
         self.know(&Rules::known(), Known::rounded);
@@ -52,7 +47,6 @@ pub trait Climb {
         if !has_softplus {
             self.settle(&Slow::literal::<B>(), &Slow::bounded());
             self.settle(&Slow::literal::<C>(), &Slow::bounded());
-            self.settle(&Slow::literal::<D>(), &Slow::bounded());
         }
     }
 }
