@@ -161,24 +161,24 @@ impl<const W: usize> Lanes<W> {
         each!(i => if self.0[i] < 1.0 { 1.0 / (1.0 - self.0[i]) } else { f64::INFINITY })
     }
 
+    /// How many are below `limit`.
+    #[inline(always)]
+    fn below(self, limit: f64) -> usize {
+        let mut count = 0;
+        let _: Lanes<W> = each!(i => { count += usize::from(self.0[i] < limit); 0.0 });
+        count
+    }
+
     /// Whether any is below `limit`.
     #[inline(always)]
     pub fn any_below(self, limit: f64) -> bool {
-        let mut count = 0u32;
-        for value in self.0 {
-            count += u32::from(value < limit);
-        }
-        count > 0
+        self.below(limit) > 0
     }
 
     /// Whether all are.
     #[inline(always)]
     pub fn all_below(self, limit: f64) -> bool {
-        let mut count = 0u32;
-        for value in self.0 {
-            count += u32::from(value < limit);
-        }
-        count == W as u32
+        self.below(limit) == W
     }
 
     /// 2ᵏ for the integers in the low bits of what [`ROUNDER`] was added to.
@@ -212,9 +212,7 @@ impl<const W: usize> Lanes<W> {
     #[inline(always)]
     pub fn sum(self) -> f64 {
         let mut sum = 0.0;
-        for value in self.0 {
-            sum += value;
-        }
+        let _: Lanes<W> = each!(i => { sum += self.0[i]; sum });
         sum
     }
 

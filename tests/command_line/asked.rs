@@ -384,7 +384,7 @@ fn verdicts_stand_before_causes_and_are_said() {
 fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
     let home = tempfile::tempdir().expect("a folder");
 
-    let of_header = [&["verify", "--header", RK4_IS_ZOH, "--method", "rk4"], ONE_LAYOUT].concat();
+    let of_header = [&["verify", "--header", RK4_IS_ZOH, "--method", "rk4"][..], &SMALL].concat();
     for args in [&["check", FAILING][..], &of_header] {
         for more in [&[][..], &["--diagnosis", "off"], &["--diagnosis", "thorough"]] {
             let args = [args, &["--json", "results.json", "--out", "report"], more].concat();
@@ -461,7 +461,7 @@ fn a_run_of_the_fast_tier_says_so_everywhere() {
     let home = tempfile::tempdir().expect("a directory");
     let run = verify(
         home.path(),
-        &["--regime", "short", "--method", "zoh", "--tier", "fast", "--json", "fast.json"],
+        &[&SMALL[..], &["--method", "zoh", "--tier", "fast", "--json", "fast.json"]].concat(),
     );
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let said = text(&run.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
