@@ -86,6 +86,7 @@ fn build() -> Result<(), String> {
         "block.cpp",
         "choices.cpp",
         "context.cpp",
+        "dense.cpp",
         "elementary.cpp",
         "fork.cpp",
         "misbehave.cpp",

@@ -7,6 +7,7 @@
 
 namespace HOLDFAST_NAMESPACE {
 
+HOLDFAST_DEVICE int shuffled_xor(int v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
 HOLDFAST_DEVICE float shuffled_xor(float v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
 HOLDFAST_DEVICE double shuffled_xor(double v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
 template <class T>

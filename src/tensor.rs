@@ -101,6 +101,15 @@ named! {
 }
 
 named! {
+    /// A step of a dense system, whose Ā and B̄ are matrices.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum DenseName: "matrix" {
+        ABar => "A_bar",
+        BBar => "B_bar",
+    }
+}
+
+named! {
     /// What only runs of Mamba-3's rule have (spec.md §7): states that they end with, and gradients.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum TrapezoidalName: "tensor" {
@@ -119,7 +128,8 @@ named! {
     }
 }
 
-/// What a verdict can be on: something that a scan computes, a gradient of it, or what a backward pass takes of a step. Written and
+/// What a verdict can be on: something that a scan computes, a gradient of it, what a backward pass takes of a step, or a step
+/// of a dense system. Written and
 /// read by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -128,6 +138,7 @@ pub enum ComputedName {
     Gradient(GradientName),
     Step(StepName),
     Trapezoidal(TrapezoidalName),
+    Dense(DenseName),
 }
 
 impl ComputedName {
@@ -143,6 +154,7 @@ impl ComputedName {
             ComputedName::Gradient(name) => name.name(),
             ComputedName::Step(name) => name.name(),
             ComputedName::Trapezoidal(name) => name.name(),
+            ComputedName::Dense(name) => name.name(),
         }
     }
 
@@ -171,6 +183,7 @@ impl FromStr for ComputedName {
         let gradients = GradientName::ALL.into_iter().map(ComputedName::Gradient);
         let others = StepName::ALL.map(ComputedName::Step).into_iter();
         let others = others.chain(TrapezoidalName::ALL.map(ComputedName::Trapezoidal));
+        let others = others.chain(DenseName::ALL.map(ComputedName::Dense));
         let all = || outputs.clone().chain(gradients.clone()).chain(others.clone());
         all().find(|name| name.name() == text).ok_or_else(|| {
             let known: Vec<&str> = all().map(ComputedName::name).collect();
@@ -202,6 +215,12 @@ impl From<TensorName> for ComputedName {
 impl From<GradientName> for ComputedName {
     fn from(name: GradientName) -> Self {
         ComputedName::Gradient(name)
+    }
+}
+
+impl From<DenseName> for ComputedName {
+    fn from(name: DenseName) -> Self {
+        ComputedName::Dense(name)
     }
 }
 

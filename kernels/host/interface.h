@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "launch_backward.cuh"
+#include "launch_dense.cuh"
 
 // Which kernel: the method's id (spec.md §2), the storage type (0 f32, 1 f16, 2 bf16), and flags.
 struct HoldfastInstantiation {
@@ -66,6 +67,12 @@ int holdfast_sum_gradients(int input, const holdfast_launch::BackwardParams* par
 // The number of blocks is ceil(n / holdfast_discretize_block()).
 int holdfast_differentiate(int method, int complex, const holdfast_launch::DerivativeParams* params, unsigned first,
                            unsigned count, char* message, std::size_t capacity);
+// Ā and B̄ of dense systems, of `which` the method, the weights and the tier (launch_dense.cuh); n is 1 to 64.
+int holdfast_dense(const HoldfastInstantiation* which, const holdfast_launch::DenseParams* params, unsigned first, unsigned count,
+                   char* message, std::size_t capacity);
+unsigned holdfast_dense_threads(long long n);
+long long holdfast_dense_blocks(long long count, long long n, long long m);
+long long holdfast_dense_shared(const HoldfastInstantiation* which, long long n);
 // The parts of a backward scan's workspace; blocks and threads of the sums.
 void holdfast_backward_workspace(const holdfast_launch::BackwardShape* shape, holdfast_launch::BackwardWorkspace* workspace);
 long long holdfast_sum_blocks(const holdfast_launch::BackwardShape* shape);

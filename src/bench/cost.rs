@@ -8,6 +8,7 @@
 use crate::kernel::launch::Element;
 use crate::method::Method;
 use crate::operation::Operation;
+use crate::problem::dense::DenseProblem;
 use crate::problem::{Operand, Problem, Weights};
 use crate::results::bench::{Cost, Work};
 
@@ -128,6 +129,28 @@ pub fn scan(method: Method, work: Work, problem: &Problem) -> Cost {
         bytes: bytes(work, problem) as f64,
         flops: states * all.flops(problem.weights),
         specials: states * specials(method, problem.weights) + elements * of_position,
+    }
+}
+
+/// Dense systems. e^z by a series of degree 9 in four products, as few as any writing takes for an f32, and no squares, which z decides; the
+/// quotient by elimination. φ-functions times an input are products with a vector, as many as the series has terms.
+pub fn dense(method: Method, problem: &DenseProblem) -> Cost {
+    let (count, n, m) = (problem.delta.len() as f64, problem.n as f64, problem.m as f64);
+    let width = problem.weights.width() as f64;
+    let product = if problem.weights == Weights::Complex { 8.0 } else { 2.0 };
+    let of_vectors = match method {
+        Method::Zoh => 0.0,
+        Method::Rk4 => 3.0,
+        Method::Bilinear => n / 2.0,
+        Method::Foh | Method::Poly | Method::HighOrder => 9.0,
+    };
+    let of_matrices = if method == Method::Bilinear { 4.0 / 3.0 } else { 4.0 };
+    let single = Element::F32.size() as f64;
+    Cost {
+        elements: count,
+        bytes: count * single * (1.0 + 2.0 * width * n * (n + m)),
+        flops: count * product * (of_matrices * n.powi(3) + of_vectors * n * n * m),
+        specials: 0.0,
     }
 }
 

@@ -6,7 +6,7 @@ use super::peers::Raced;
 use super::runner::{Runner, Scan};
 use super::{Peer, cost, machine, peers, problems};
 use crate::kernel::launch::{Footprint, Job, Repeats, Series, Timing};
-use crate::kernel::registry::Kernel;
+use crate::kernel::registry::{Dense, Kernel};
 use crate::kernel::{self, KernelError};
 use crate::method::Method;
 use crate::operation::Operation;
@@ -23,6 +23,8 @@ use crate::truth;
 pub struct Wanted {
     pub methods: Vec<Method>,
     pub shapes: Vec<Shape>,
+    /// Those of dense systems.
+    pub dense: Vec<Shape>,
     pub weights: Vec<Weights>,
     pub inputs: Vec<InputType>,
     /// [`Work::Forward`], [`Work::Backward`] or both.
@@ -37,8 +39,20 @@ pub struct Wanted {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unit {
-    Operation { operation: Operation, runner: usize },
-    Scan { work: Work, scan: TimedScan, runner: usize },
+    Operation {
+        operation: Operation,
+        runner: usize,
+    },
+    Scan {
+        work: Work,
+        scan: TimedScan,
+        runner: usize,
+    },
+    /// As many dense systems as the shape has channels, of its states.
+    Dense {
+        scan: TimedScan,
+        runner: usize,
+    },
 }
 
 pub struct Plan {
@@ -83,6 +97,15 @@ impl Plan {
                 |(_, runner): &(usize, &Runner)| runner.worker().is_some() && !repeats(runner, &runners);
             let of_all = runners.iter().enumerate().filter(with_kernels);
             units.extend(of_all.map(|(runner, _)| Unit::Operation { operation, runner }));
+        }
+        for &shape in &wanted.dense {
+            for &weights in &wanted.weights {
+                for runner in (0..runners.len()).filter(|&runner| runners[runner].worker().is_some()) {
+                    let scan = |method| TimedScan { method, weights, input: InputType::F32, shape };
+                    let of = |&method| Unit::Dense { scan: scan(method), runner };
+                    units.extend(wanted.methods.iter().map(of));
+                }
+            }
         }
         for &shape in &wanted.shapes {
             for &weights in &wanted.weights {
@@ -213,6 +236,7 @@ impl Plan {
                 let timed = timed((id, runner.name()), Work::Operation, cost, series);
                 Timed { operation: Some(operation), ..timed }
             }
+            Unit::Dense { scan, runner } => dense(id, scan, &self.runners[runner], self.repeats),
             Unit::Scan { work, scan, runner } => {
                 let runner = &self.runners[runner];
                 let drawn = self.drawn(scan.shape, scan.weights, scan.input);
@@ -231,6 +255,7 @@ impl Plan {
                 format!("operation/{operation}/{}", self.runners[runner].name())
             }
             Unit::Scan { work, scan, runner } => scan_id(work, scan, self.runners[runner].name()),
+            Unit::Dense { scan, runner } => scan_id(Work::Dense, scan, self.runners[runner].name()),
         }
     }
 }
@@ -239,6 +264,27 @@ fn scan_id(work: Work, scan: TimedScan, backend: &str) -> String {
     let TimedScan { method, weights, input, shape: Shape { batch, dim, dstate, seqlen, .. } } = scan;
     format!("{work}/{weights}/{input}/b{batch}-d{dim}-n{dstate}-l{seqlen}/{method}/{backend}")
 }
+
+/// Times dense systems, and judges some of them.
+fn dense(id: String, scan: TimedScan, runner: &Runner, repeats: Repeats) -> Timed {
+    let TimedScan { method, weights, shape, .. } = scan;
+    let problem = problems::dense(shape, weights);
+    let which = Dense::new(method, weights, runner.tier(), shape.dstate);
+    let cost = cost::dense(method, &problem);
+    let series = runner.time(Kernel::Dense(which), || Job::dense(which, &problem), &Timing::warm(repeats));
+    let mut timed = timed((id, runner.name()), Work::Dense, cost, series.map(|(series, _)| (series, 0)));
+    match runner.judge_dense(method, &problems::dense(Shape { batch: 1, dim: JUDGED, ..shape }, weights)) {
+        Ok(judged) => {
+            (timed.verdict, timed.share, timed.error) =
+                (timed.verdict.max(judged.verdict), Some(judged.share), Some(judged.error))
+        }
+        Err(error) => (timed.verdict, timed.reason) = (Verdict::Unmeasured, error.to_string()),
+    }
+    Timed { scan: Some(scan), ..timed }
+}
+
+/// Dense systems whose results are judged.
+const JUDGED: usize = 16;
 
 /// What is kept of one of those who raced.
 pub(super) fn raced_timing(
@@ -298,6 +344,7 @@ fn timed(
         first: warm.map(|_| series.first),
         kernel: kernel.map(|kernel| kernel_use(kernel, workspace)),
         share: None,
+        error: None,
     }
 }
 
@@ -315,7 +362,7 @@ impl Divisible for Plan {
     fn costs(&self) -> Vec<u64> {
         // A timing takes its seconds, whatever it is of; drawing the problem comes to that.
         let cost = |unit: &Unit| match unit {
-            Unit::Operation { .. } => 1,
+            Unit::Operation { .. } | Unit::Dense { .. } => 1,
             Unit::Scan { scan, .. } => 1 + (scan.shape.sequence_len() >> 24) as u64,
         };
         self.units.iter().map(cost).collect()

@@ -1,5 +1,6 @@
 //! The inputs that are timed: a layer as models have them, with variable B and C, softplus with a bias, and a skip.
 
+use crate::problem::dense::{self, DenseProblem};
 use crate::problem::inputs::{self, Draw};
 use crate::problem::regime::{EVERYTHING, Recipe, StateMatrix};
 use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
@@ -39,6 +40,19 @@ pub fn draw(shape: Shape, weights: Weights, input: InputType) -> Problem {
         delta_bias: drawn.delta_bias.as_deref().map(channels),
         ..drawn
     }
+}
+
+/// As many dense systems as a shape has channels, with its states and one input: random, stable, steps of 0.05 to 1. Every so many repeat.
+pub fn dense(shape: Shape, weights: Weights) -> DenseProblem {
+    let (n, count) = (shape.dstate, shape.batch * shape.dim);
+    let regime = dense::DenseRegime::timed(weights, n);
+    let drawn = regime.draw(1);
+    let DenseProblem { delta, a, b, .. } = &drawn;
+    let all = |values: &[f32]| {
+        let each = values.len() / delta.len();
+        repeated(values, count * each, values.len())
+    };
+    DenseProblem { delta: all(delta), a: all(a), b: all(b), ..drawn }
 }
 
 /// So many values: those given, again and again, from the first one again after every `period` values.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::Instant;
 
+use crate::judge::dense::{self, System};
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::launch::{Job, Repeats, Returned, Series, Timing};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
@@ -10,9 +11,11 @@ use crate::kernel::select::Choice;
 use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::operation::Operation;
+use crate::problem::dense::DenseProblem;
 use crate::problem::{OutputGradients, Problem};
-use crate::promise::Tier;
+use crate::promise::{Promise, Tier};
 use crate::results::bench::Work;
+use crate::results::{TensorResult, Verdict};
 
 /// What is flushed where a cache's size is not known.
 const SOME_CACHE: u64 = 32 << 20;
@@ -25,6 +28,13 @@ pub enum Runner {
     Kernels { choice: Choice, worker: Box<CudaBackend> },
     /// The sequential f32 path.
     Reference,
+}
+
+/// What became of dense systems: the worst share of a bound, and the largest error of an Ā over its size, in Frobenius' norm.
+pub struct JudgedDense {
+    pub verdict: Verdict,
+    pub share: f64,
+    pub error: f64,
 }
 
 /// A scan that is timed.
@@ -156,6 +166,33 @@ impl Runner {
             })
             .map(|series| (series, 0)),
         }
+    }
+
+    /// Runs dense systems and judges them.
+    ///
+    /// # Errors
+    /// They cannot be run, or have no truth.
+    pub fn judge_dense(&self, method: Method, problem: &DenseProblem) -> Result<JudgedDense, KernelError> {
+        let none = || KernelError::Unavailable("it has no kernel of dense systems".to_owned());
+        let worker = self.worker().ok_or_else(none)?;
+        let promise = Promise::of_tier(self.tier()).dense.ok_or_else(none)?;
+        let got = worker.dense(method, problem).ok_or_else(none)??;
+        let want = crate::truth::dense_systems::solve(method, problem);
+        let want = want.map_err(|error| KernelError::Unavailable(error.to_string()))?;
+        let systems: Vec<System> =
+            (0..problem.delta.len()).map(|i| System::new(problem, i, promise)).collect();
+        let tensors = dense::judge(method, problem, &systems, &got, &want);
+        let share = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);
+        let each = want.a_bar.len() / problem.delta.len();
+        let relative = |(got, want): (&[f32], &[f64])| {
+            let off: f64 = got.iter().zip(want).map(|(&got, want)| (f64::from(got) - want).powi(2)).sum();
+            (off / want.iter().map(|want| want * want).sum::<f64>()).sqrt()
+        };
+        Ok(JudgedDense {
+            verdict: Verdict::of_all(tensors.values().map(|tensor| tensor.verdict)),
+            share: tensors.values().map(share).fold(0.0, f64::max),
+            error: got.a_bar.chunks(each).zip(want.a_bar.chunks(each)).map(relative).fold(0.0, f64::max),
+        })
     }
 
     /// Times a job in the worker.

@@ -74,3 +74,9 @@ pub fn parse(text: &str) -> Result<Shape, String> {
         _ => Err(expected()),
     }
 }
+
+/// Dense systems that are timed: many enough to fill a device, of sizes up to the largest.
+pub fn dense(gpu: bool) -> Vec<Shape> {
+    let count = if gpu { 1 << 16 } else { 64 };
+    [4, 8, 16, 32, 64].map(|dstate| Shape { batch: 1, dim: count, dstate, seqlen: 1, groups: 1 }).to_vec()
+}

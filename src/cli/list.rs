@@ -10,6 +10,7 @@ use crate::kernel::cuda::CudaBackend;
 use crate::kernel::select::Choice;
 use crate::kernel::{Backend, ReferenceBackend};
 use crate::method::Method;
+use crate::problem::dense;
 use crate::problem::regime::{self, Regime};
 use crate::problem::sweep;
 use crate::report::console;
@@ -62,7 +63,7 @@ impl What {
     fn count(self) -> usize {
         match self {
             What::Methods => Method::ALL.len(),
-            What::Regimes => regime::all().len() + sweep::all().len(),
+            What::Regimes => regime::all().len() + sweep::all().len() + dense::all().len(),
             What::Functions => ScalarFunction::ALL.len(),
             What::Backends => Choice::ALL.len(),
             What::Faults => catalogue::ALL.len() + gradients::listed().len(),
@@ -107,6 +108,18 @@ fn regimes() -> String {
     text += &format!("\n{} of coefficients, run whenever no regime is named\n", count(sweeps.len(), "sweep"));
     for sweep in sweeps {
         text += &row(sweep.name, 19, &format!("{} ({} weights)", sweep.why, sweep.weights));
+    }
+    let dense = dense::all();
+    text += &format!(
+        "\n{} of dense systems, run whenever no regime is named, or alone by --dense\n",
+        count(dense.len(), "regime")
+    );
+    for regime in dense {
+        text += &row(
+            regime.name,
+            16,
+            &format!("{} ({} weights, n{} m{})", regime.why, regime.weights, regime.n, regime.m),
+        );
     }
     text
 }

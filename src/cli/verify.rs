@@ -70,6 +70,9 @@ pub struct Args {
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
+    /// Only dense systems, whose A is a matrix: Ā and B̄ of each method, forward
+    #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c", "header", "invariants_only"])]
+    pub dense: bool,
     /// Judge outputs, gradients, or both; of a header both, for --invariants-only outputs [default: both]
     #[arg(long, value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
     pub pass: Option<Passes>,
@@ -86,7 +89,7 @@ pub struct Args {
     pub a_times_log2e: Vec<Selection<Method>>,
     /// Only what did not pass in these results of an earlier run, drawn with their seed
     #[arg(long, value_name = "RESULTS.json", value_hint = clap::ValueHint::FilePath,
-          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seeds", "pass"])]
+          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "dense", "seeds", "pass"])]
     pub rerun_failed: Option<PathBuf>,
     /// Seeds of everything that is drawn; of several (7, 1,5,9 or 1..200, both ends included) each result is the worst one's
     #[arg(long = "seed", value_name = "N", default_value = "1")]
@@ -182,6 +185,7 @@ impl Args {
             fail_fast: self.fail_fast,
             diagnosis: self.diagnosis,
             invariants_only: self.invariants_only,
+            dense_only: self.dense,
             rerun: self
                 .header_option()
                 .or(self.tier_option())
@@ -202,6 +206,7 @@ impl Args {
         words.extend(self.c.map(|c| format!("--c {c}")));
         words.extend(Selection::all(&self.regimes).iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
+        words.extend(self.dense.then(|| "--dense".to_owned()));
         words.extend(self.pass.map(|pass| format!("--pass {pass}")));
         words.extend(self.tier_option());
         words.extend(self.header_option());
@@ -281,6 +286,7 @@ impl Args {
     fn is_filtered(&self) -> bool {
         self.header.is_some()
             || self.invariants_only
+            || self.dense
             || self.rerun_failed.is_some()
             || self.fail_fast
             || self.diagnosis == Budget::Off

@@ -4,7 +4,7 @@
 //! | to | read |
 //! |---|---|
 //! | run it | [`getting_started`], [`commands`], [`gpu`] |
-//! | know what the kernels should compute | [`methods`], and [`spec`](crate::spec) |
+//! | know what the kernels should compute | [`methods`], [`dense`], and [`spec`](crate::spec) |
 //! | judge something of yours | [`own_kernels`], [`recordings`], [`mamba2`], [`python`], [`backward`], [`headers`], [`revisions`], [`rust_tests`] |
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
 //! | train with these kernels | [`torch`] |
@@ -30,6 +30,7 @@ pages! {
     getting_started
     commands
     methods
+    dense
     own_kernels
     recordings
     mamba2

@@ -28,6 +28,7 @@
 pub mod agreement;
 pub mod budget;
 pub mod coefficient;
+pub mod dense;
 pub mod diagnose;
 pub mod explain;
 pub mod faults;

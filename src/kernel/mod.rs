@@ -40,6 +40,7 @@ pub use registry::{Instantiation, Lanes, Spread};
 pub use sources::production_hash;
 
 use crate::method::Method;
+use crate::problem::dense::DenseProblem;
 use crate::problem::elements::Elements;
 use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, Operand, OutputGradients, Problem};
@@ -101,6 +102,11 @@ pub trait Backend: Sync {
 
     /// What a backward pass takes of each (Δ, A) on its own; none where there is no such kernel.
     fn derivatives(&self, _method: Method, _problem: &CoefficientProblem) -> Option<Result<Derivatives>> {
+        None
+    }
+
+    /// Ā and B̄ of dense systems, row-major; none where there is no such kernel ([`Promise::dense`]).
+    fn dense(&self, _method: Method, _problem: &DenseProblem) -> Option<Result<Coefficients>> {
         None
     }
 

@@ -220,6 +220,8 @@ pub enum Kernel {
         method: Method,
         weights: Weights,
     },
+    /// Ā and B̄ of dense systems.
+    Dense(Dense),
     /// Not a kernel that anyone wants: see [`Misbehaviour`].
     Misbehave(Misbehaviour),
     /// No kernel that is judged, but the judge itself.
@@ -265,6 +267,46 @@ impl Judge {
     }
 }
 
+/// One instantiation of the kernels of dense systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Dense {
+    pub method: Method,
+    pub weights: Weights,
+    pub tier: Tier,
+    /// How many tiles are beside one another, where that is known to the compiler; 0 where the launch says. Results are the same bits.
+    side: u8,
+}
+
+impl Dense {
+    /// Those that have a kernel of their own: 4, 8, 16, 32 and 64 states, and up to three less.
+    const SIDES: [u8; 5] = [1, 2, 4, 8, 16];
+    /// `kTile` of `kernels/launch_dense.cuh`.
+    const TILE: usize = 4;
+
+    /// The one for so many states.
+    pub fn new(method: Method, weights: Weights, tier: Tier, n: usize) -> Self {
+        let side = n.div_ceil(Dense::TILE);
+        let known = Dense::SIDES.into_iter().find(|&known| usize::from(known) == side);
+        Dense { method, weights, tier, side: known.unwrap_or(0) }
+    }
+
+    /// One of each that is compiled.
+    pub fn all(tier: Tier) -> impl Iterator<Item = Dense> {
+        let of = move |weights, method| {
+            let sides = std::iter::once(0).chain(Dense::SIDES);
+            sides.map(move |side| Dense { method, weights, tier, side })
+        };
+        Weights::ALL.into_iter().flat_map(move |weights| {
+            [Method::Zoh, Method::Bilinear].into_iter().flat_map(move |method| of(weights, method))
+        })
+    }
+
+    /// The most states that it is for, or of those that no other is for.
+    pub fn states(self) -> usize {
+        if self.side == 0 { 24 } else { usize::from(self.side) * Dense::TILE }
+    }
+}
+
 /// Methods and weight types, each with a kernel of its own.
 fn elements() -> impl Iterator<Item = (Method, Weights)> {
     Method::ALL.into_iter().flat_map(|method| Weights::ALL.map(|weights| (method, weights)))
@@ -280,12 +322,14 @@ impl Kernel {
         Kernel::forward(Tier::Accurate).chain(Kernel::backward())
     }
 
-    /// All scans of a tier, all steps of chunks, then all element-wise kernels.
+    /// All scans of a tier, all steps of chunks, all element-wise kernels, then those of dense systems.
     pub fn forward(tier: Tier) -> impl Iterator<Item = Kernel> {
         let elements = elements().map(move |(method, weights)| Kernel::Discretize { method, weights, tier });
         let scans = Instantiation::all().chain(Instantiation::of_few_lanes());
         let steps = Instantiation::of_chunk_steps().map(move |which| Kernel::ChunkSteps(which.in_tier(tier)));
-        scans.map(move |which| Kernel::Scan(which.in_tier(tier))).chain(steps).chain(elements)
+        let dense = Dense::all(tier).map(Kernel::Dense);
+        let scans = scans.map(move |which| Kernel::Scan(which.in_tier(tier)));
+        scans.chain(steps).chain(elements).chain(dense)
     }
 
     /// The tier that it is compiled for.
@@ -293,7 +337,8 @@ impl Kernel {
         match *self {
             Kernel::Scan(Instantiation { tier, .. })
             | Kernel::ChunkSteps(Instantiation { tier, .. })
-            | Kernel::Discretize { tier, .. } => tier,
+            | Kernel::Discretize { tier, .. }
+            | Kernel::Dense(Dense { tier, .. }) => tier,
             _ => Tier::Accurate,
         }
     }
@@ -321,7 +366,14 @@ impl Kernel {
 
     /// The kernel that is compiled for it: some differ in nothing.
     pub fn compiled(self) -> Kernel {
-        if let Kernel::ChunkSteps(which) = self { Kernel::ChunkSteps(which.chunk_steps()) } else { self }
+        match self {
+            Kernel::ChunkSteps(which) => Kernel::ChunkSteps(which.chunk_steps()),
+            // The launch says which of the methods that are made of exponentials.
+            Kernel::Dense(which) if which.method != Method::Bilinear => {
+                Kernel::Dense(Dense { method: Method::Zoh, ..which })
+            }
+            kernel => kernel,
+        }
     }
 
     /// Whether it scans in both directions, and so needs a workspace.
@@ -336,7 +388,8 @@ impl Kernel {
             | Kernel::ChunkSteps(Instantiation { method, weights, .. })
             | Kernel::Backward(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights, .. }
-            | Kernel::Differentiate { method, weights } => (method, weights),
+            | Kernel::Differentiate { method, weights }
+            | Kernel::Dense(Dense { method, weights, .. }) => (method, weights),
             Kernel::Sums(_)
             | Kernel::Misbehave(_)
             | Kernel::Evaluate(_)
@@ -353,6 +406,7 @@ impl Kernel {
             Kernel::Discretize { .. } => "discretize.cu",
             Kernel::Backward(_) | Kernel::Sums(_) => "selective_scan_backward.cu",
             Kernel::Differentiate { .. } => "derivatives.cu",
+            Kernel::Dense(_) => "dense.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
             Kernel::Judge(_) => "judge/judge.cu",
             Kernel::Evaluate(_) => "functions/evaluate.cu",
@@ -373,6 +427,12 @@ impl Kernel {
             }
             Kernel::Differentiate { method, weights } => {
                 element_wise("differentiate_elements", *method, *weights)
+            }
+            Kernel::Dense(Dense { method, weights, tier, side }) => {
+                let template =
+                    if *method == Method::Bilinear { "dense_quotient" } else { "dense_exponential" };
+                let arithmetic = if *tier == Tier::Fast { "float" } else { "double" };
+                format!("holdfast::{template}<{}, {arithmetic}, {side}>", *weights == Weights::Complex)
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
             Kernel::Measure(operation) => format!("holdfast_bench::measure<{}>", *operation as u8),

@@ -3,6 +3,7 @@
 use super::KernelError;
 use crate::kernel::Result;
 use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::dense::DenseProblem;
 use crate::problem::{CoefficientProblem, Conventions, InputType, OutputGradients, Problem, Shape, Weights};
 
 const HINT: &str = "see the table of shapes in the problem module's documentation";
@@ -117,6 +118,21 @@ pub fn check_backward(problem: &Problem, given: &OutputGradients) -> Result<()> 
 /// What takes f32 inputs only.
 pub fn check_f32(input: InputType, hint: &'static str) -> Result<()> {
     if input == InputType::F32 { Ok(()) } else { Err(unsupported("input type", input, "f32", hint)) }
+}
+
+/// One A (n, n) and one B (n, m) per Δ, n from 1 to 64, at least one of them.
+pub fn check_dense(problem: &DenseProblem) -> Result<()> {
+    let DenseProblem { weights, n, m, ref delta, ref a, ref b } = *problem;
+    let hint = "a larger system is the reference path's: nalgebra, SciPy";
+    if !(1..=DenseProblem::MOST_STATES).contains(&n) {
+        return Err(unsupported("n", n, format!("1 to {}", DenseProblem::MOST_STATES), hint));
+    }
+    if m == 0 || delta.is_empty() {
+        let found = format!("{} systems of {m} inputs", delta.len());
+        return Err(unsupported("B", found, "at least one of each", HINT));
+    }
+    check_len("A", a.len(), product("A", &[delta.len(), n, n, weights.width()])?)?;
+    check_len("B", b.len(), product("B", &[delta.len(), n, m, weights.width()])?)
 }
 
 /// One A and one B per Δ.

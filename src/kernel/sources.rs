@@ -30,15 +30,15 @@ pub(super) use sources;
 /// The production programs.
 const PROGRAMS: &[Source] = sources![
     "../../kernels/":
-    "selective_scan.cu", "discretize.cu", "selective_scan_backward.cu", "derivatives.cu",
+    "selective_scan.cu", "discretize.cu", "selective_scan_backward.cu", "derivatives.cu", "dense.cu",
 ];
 
 /// What they include.
 const HEADERS: &[Source] = sources![
     "../../kernels/":
-    "chunk_steps.cuh", "complex.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh", "fast.cuh",
-    "hardware.cuh", "hooks.cuh", "lanes.cuh", "launch.cuh", "launch_backward.cuh", "pair.cuh", "phi.cuh",
-    "platform.cuh", "precise.cuh", "selective_scan.cuh", "selective_scan_backward.cuh", "step.cuh",
+    "chunk_steps.cuh", "complex.cuh", "dense.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh",
+    "fast.cuh", "hardware.cuh", "hooks.cuh", "lanes.cuh", "launch.cuh", "launch_backward.cuh",
+    "launch_dense.cuh", "pair.cuh", "phi.cuh", "platform.cuh", "precise.cuh", "selective_scan.cuh", "selective_scan_backward.cuh", "step.cuh",
     "storage.cuh", "wide.cuh",
 ];
 

@@ -137,7 +137,7 @@ impl Types {
         match name {
             ComputedName::Gradient(of_input) => Some(of_input as usize),
             ComputedName::Output(output) => Some(GradientName::ALL.len() + output as usize),
-            ComputedName::Step(_) | ComputedName::Trapezoidal(_) => None,
+            ComputedName::Step(_) | ComputedName::Trapezoidal(_) | ComputedName::Dense(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::conventions::{DT_LIMIT, INITIAL_STATE};
+use super::dense::DenseProblem;
 use super::stretch::{Inputs, Outline};
 use super::trapezoidal::Trapezoidal;
 use super::{Axes, Conventions, Operand, Packed, Problem};
@@ -85,6 +86,15 @@ impl Problem {
         }
         hash.finish()
     }
+}
+
+/// The same of dense systems.
+pub fn of_dense(problem: &DenseProblem) -> String {
+    let DenseProblem { weights, n, m, delta, a, b } = problem;
+    let mut hash = Fingerprint(Sha256::new());
+    hash.0.update(format!("dense {weights} {n} {m} {};", delta.len()));
+    [delta, a, b].into_iter().for_each(|values| hash.values(values));
+    hash.finish()
 }
 
 /// The same of a run of Mamba-3's rule.

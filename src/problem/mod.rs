@@ -19,6 +19,7 @@
 
 mod axes;
 pub mod conventions;
+pub mod dense;
 pub mod elements;
 pub mod fingerprint;
 pub mod inputs;
@@ -252,7 +253,7 @@ impl Problem {
         let is_of_input_type = match name {
             ComputedName::Output(output) => output == TensorName::Out,
             ComputedName::Gradient(of_input) => self.varies(of_input),
-            ComputedName::Step(_) | ComputedName::Trapezoidal(_) => false,
+            ComputedName::Step(_) | ComputedName::Trapezoidal(_) | ComputedName::Dense(_) => false,
         };
         let usual = if is_of_input_type { self.input } else { InputType::F32 };
         self.conventions.types.get(name).unwrap_or(usual)

@@ -4,11 +4,13 @@
 
 pub mod allowance;
 pub mod contract;
+pub mod dense;
 pub mod derivatives;
 mod failure;
 pub mod functions;
 
 pub use contract::Contract;
+pub use dense::DensePromise;
 pub use failure::KernelError;
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,8 @@ pub struct Promise {
     pub differentiates: bool,
     /// Whether what its backward pass takes of a step can be asked for element by element, and keeps [`derivatives::production`].
     pub step_derivatives: bool,
+    /// How it computes Ā and B̄ of dense systems; none where it does not.
+    pub dense: Option<DensePromise>,
 }
 
 impl Promise {
@@ -69,16 +73,17 @@ impl Promise {
         backward: Some(Contract::BACKWARD),
         differentiates: false,
         step_derivatives: true,
+        dense: Some(DensePromise::ACCURATE),
     };
 
     /// The same, of either tier.
     pub fn of_tier(tier: Tier) -> Promise {
-        let contract = match tier {
-            Tier::Accurate => Contract::PRODUCTION,
-            Tier::Fast => Contract::FAST,
+        let (contract, dense) = match tier {
+            Tier::Accurate => (Contract::PRODUCTION, DensePromise::ACCURATE),
+            Tier::Fast => (Contract::FAST, DensePromise::FAST),
         };
         // Gradients have one tier.
-        let promise = Promise { contract, ..Promise::PRODUCTION };
+        let promise = Promise { contract, dense: Some(dense), ..Promise::PRODUCTION };
         if tier == Tier::Accurate { promise } else { promise.without_backward() }
     }
 
@@ -113,5 +118,6 @@ impl Promise {
         backward: None,
         differentiates: false,
         step_derivatives: false,
+        dense: None,
     };
 }

@@ -114,7 +114,8 @@ pub fn sensitivity(results: &Results) -> Vec<String> {
         };
         let blind = all.iter().filter(|s| s.a_bar.is_none() || s.b_bar.is_none()).count();
         let measured = regimes(all.iter().map(|one| &*one.regime));
-        let forward = results.cases.iter().filter(|case| !case.is_backward() && case.input == InputType::F32);
+        let forward = results.cases.iter().filter(|case| !case.is_backward() && !case.has_no_scan());
+        let forward = forward.filter(|case| case.input == InputType::F32);
         let run = regimes(forward.filter(|case| case.weights == weights).map(|case| &*case.regime));
         let of_all = match measured < run {
             true => format!("; measured in {measured} of {run} regimes"),
@@ -167,7 +168,7 @@ fn of_gradients(results: &Results, weights: Weights) -> Option<String> {
         format!(", and the short one errors of {}", list(&short, false))
     };
     let measured = regimes(all.iter().map(|one| &*one.regime));
-    let run = results.cases.iter().filter(|case| case.is_backward() && !case.is_of_a_sweep());
+    let run = results.cases.iter().filter(|case| case.is_backward() && !case.has_no_scan());
     let run = run.filter(|case| case.weights == weights);
     let run = regimes(run.map(|case| &*case.regime));
     (!all.is_empty()).then(|| {

@@ -109,7 +109,7 @@ fn line(results: &Results, method: Form) -> MethodLine<'_> {
         verdict,
         worst_case: Weights::ALL.map(|w| {
             // Derivatives that pass are off by their last rounding, which is most of what they may be.
-            let is_rounded = |case: &CaseResult| case.is_of_a_sweep() && case.verdict == Verdict::Pass;
+            let is_rounded = |case: &CaseResult| case.has_no_scan() && case.verdict == Verdict::Pass;
             let silent = |case: &CaseResult| is_rounded(case) || precision::says_nothing(results, case);
             measured(w).min_by(|a, b| silent(a).cmp(&silent(b)).then_with(|| grid::worse(a, b)))
         }),

@@ -15,6 +15,7 @@ named! {
         Forward => "forward": "the scan",
         Backward => "backward": "its gradients",
         Operation => "operation": "a single operation",
+        Dense => "dense": "Ā and B̄ of dense systems",
     }
 }
 
@@ -39,6 +40,9 @@ pub struct Timed {
     pub kernel: Option<KernelUse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// Of dense systems the largest ‖got − Ā‖/‖Ā‖ of those that were judged, in Frobenius' norm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 /// What a scan was of.

@@ -235,7 +235,7 @@ fn choose(cases: &[CaseResult], (method, weights): (Form, Weights), is_backward:
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
             && case.worst.is_some()
-            && !case.is_of_a_sweep()
+            && !case.has_no_scan()
             && (case.method, case.weights) == (method, weights)
             && case.is_backward() == is_backward
     };

@@ -28,7 +28,7 @@ pub use precision::{
 };
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
-    BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, Edited, HeaderInstantiation,
+    BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, DENSE, Diagnosis, Edited, HeaderInstantiation,
     HeaderNote, InvariantResult, MethodCurve, OLDEST_SCHEMA, OfSeeds, RegimeNote, Results, SCHEMA, SWEPT,
     Search, TensorResult, Worst, Wrong, seeds_text,
 };

@@ -19,6 +19,8 @@ use crate::tensor::{ComputedName, Named};
 pub const SCHEMA: u32 = 3;
 /// What an id of derivatives over a sweep begins with.
 pub const SWEPT: &str = "derivatives/";
+/// What an id of dense systems begins with.
+pub const DENSE: &str = "dense/";
 /// What an id of a backward pass ends with.
 pub const BACKWARD: &str = "/backward";
 
@@ -28,9 +30,9 @@ impl CaseResult {
         self.id.ends_with(BACKWARD)
     }
 
-    /// Whether its elements have no scan around them: derivatives over a sweep, in the place of a regime.
-    pub fn is_of_a_sweep(&self) -> bool {
-        self.id.starts_with(SWEPT)
+    /// Whether its elements have no scan around them: derivatives over a sweep, in the place of a regime, or dense systems.
+    pub fn has_no_scan(&self) -> bool {
+        self.id.starts_with(SWEPT) || self.id.starts_with(DENSE)
     }
 }
 

@@ -24,6 +24,7 @@
 
 pub mod certify;
 pub mod dense;
+pub mod dense_systems;
 pub mod diagonal;
 pub mod exact;
 pub mod gradient;

@@ -2,6 +2,7 @@
 //! silent, and free of verdict logic of its own.
 
 mod backward;
+mod dense;
 mod derivatives;
 mod diagnosis;
 pub mod invariants;
@@ -25,9 +26,10 @@ use crate::judge::scan::Place;
 use crate::judge::{diagnose, profile};
 use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
+use crate::problem::dense::DenseRegime;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
-use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
+use crate::problem::{self, CoefficientProblem, InputType, Problem, Weights};
 use crate::promise::Promise;
 use crate::results::whole::{Found, Whole};
 use crate::results::{
@@ -64,6 +66,8 @@ pub struct Request {
     pub more_seeds: Vec<u64>,
     /// Neither cases nor sweeps.
     pub invariants_only: bool,
+    /// Dense systems alone.
+    pub dense_only: bool,
     /// Options of the command that a rerun of one case needs: a foreign header's.
     pub rerun: String,
     /// The command line that asked for it, for provenance.
@@ -90,6 +94,7 @@ impl Request {
             seed,
             more_seeds: Vec::new(),
             invariants_only: false,
+            dense_only: false,
             sensitivity: true,
             only: None,
             fail_fast: false,
@@ -124,12 +129,15 @@ impl Request {
                 probed.iter().filter(move |&&(method, weights)| own && law.applies(method, weights));
             applying.map(move |&(method, weights)| law_id(law, method, weights))
         });
-        let all = cases.chain(sweeps).chain(derivatives).chain(laws);
+        let dense = self.dense(promise).into_iter();
+        let dense =
+            dense.flat_map(|regime| methods().map(move |&m| dense::id(&regime, m)).collect::<Vec<_>>());
+        let all = cases.chain(sweeps).chain(derivatives).chain(laws).chain(dense);
         all.filter(|id| self.only.as_ref().is_none_or(|only| only.contains(id))).collect()
     }
 
     fn specs(&self, promise: Promise) -> Vec<Spec> {
-        if self.invariants_only {
+        if self.invariants_only || self.dense_only {
             return Vec::new();
         }
         let judges_any = self.judges_forward() || self.judges_backward(promise);
@@ -190,7 +198,7 @@ impl Request {
     }
 
     fn sweeps_of(&self, promise: Promise, id: fn(&Sweep, Method) -> String) -> Vec<Sweep> {
-        if self.invariants_only || !self.judges_f32_beyond_regimes() {
+        if self.invariants_only || self.dense_only || !self.judges_f32_beyond_regimes() {
             return Vec::new();
         }
         let promised = |s: &Sweep| promise.whole_range || !s.whole_range;
@@ -198,9 +206,22 @@ impl Request {
         sweep::all().into_iter().filter(|s| self.asks_for(s.weights) && promised(s) && asked(s)).collect()
     }
 
+    /// Those of dense systems.
+    fn dense(&self, promise: Promise) -> Vec<DenseRegime> {
+        let judges_any = promise.dense.is_some() && self.judges_forward() && !self.methods.is_empty();
+        if !judges_any || self.invariants_only || !self.judges_f32_beyond_regimes() {
+            return Vec::new();
+        }
+        let asked = |regime: &DenseRegime| {
+            self.asks_for(regime.weights)
+                && self.asks_for_any(self.methods.iter().map(|&method| dense::id(regime, method)))
+        };
+        problem::dense::all().into_iter().filter(asked).collect()
+    }
+
     /// The methods and weight types whose invariants are probed.
     fn probed(&self) -> Vec<(Method, Weights)> {
-        if !self.judges_f32_beyond_regimes() {
+        if self.dense_only || !self.judges_f32_beyond_regimes() {
             return Vec::new();
         }
         let weights: Vec<_> = Weights::ALL.into_iter().filter(|w| self.asks_for(*w)).collect();
@@ -271,7 +292,8 @@ fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     let sweeps = request.sweeps(promise).into_iter().map(|s| (s.name.to_owned(), s.why, false));
     let derivatives = request.derivatives(promise).into_iter();
     let derivatives = derivatives.map(|s| (derivatives::regime(&s), s.why, false));
-    for (name, why, ordinary) in regimes.chain(sweeps).chain(derivatives) {
+    let dense = request.dense(promise).into_iter().map(|r| (r.title(), r.why, false));
+    for (name, why, ordinary) in regimes.chain(sweeps).chain(derivatives).chain(dense) {
         if notes.iter().all(|note| note.name != name) {
             notes.push(RegimeNote { name, why: why.to_owned(), ordinary });
         }

@@ -1,5 +1,5 @@
 //! A request as units of work that know nothing of each other: each planned problem, each sweep of coefficients or of their
-//! derivatives, and the laws of each method and weight type, once for each seed. Any of them can be solved alone, on any machine, in any order.
+//! derivatives, each regime of dense systems, and the laws of each method and weight type, once for each seed. Any of them can be solved alone, on any machine, in any order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,13 +7,14 @@ use rayon::prelude::*;
 
 use super::backward::Shown;
 use super::{
-    Known, Request, backward, curves, derivatives, diagnosis, invariants, notes, reconstruction, solve,
-    solve_sweep,
+    Known, Request, backward, curves, dense, derivatives, diagnosis, invariants, notes, reconstruction,
+    solve, solve_sweep,
 };
 use crate::analysis;
 use crate::judge::diagnose::{Budget, Searches};
 use crate::kernel::Backend;
 use crate::method::Method;
+use crate::problem::dense::DenseRegime;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::Sweep;
 use crate::problem::{InputType, Weights};
@@ -31,6 +32,7 @@ pub enum Work {
     /// The derivatives of coefficients over a sweep.
     Derivatives(Sweep),
     Laws(Method, Weights),
+    Dense(DenseRegime),
 }
 
 impl Work {
@@ -41,6 +43,7 @@ impl Work {
             Work::Sweep(sweep) => format!("coefficients/{}/{}", sweep.name, sweep.weights),
             Work::Derivatives(sweep) => derivatives::unit(sweep),
             Work::Laws(method, weights) => format!("invariants/{weights}/{method}"),
+            Work::Dense(regime) => dense::unit(regime),
         }
     }
 
@@ -54,6 +57,8 @@ impl Work {
             }
             Work::Sweep(_) => 5_000,
             Work::Derivatives(_) => 50_000,
+            // Products of matrices, of which there are some tens.
+            Work::Dense(regime) => 1_000 + (regime.n.pow(3) * regime.weights.width().pow(2)) as u64,
             Work::Laws(_, weights) => return 250_000 + 100_000 * weights.width() as u64,
         };
         one * methods as u64
@@ -91,7 +96,8 @@ impl<'a> Plan<'a> {
             ..request.clone()
         };
         let requests = request.seeds().into_iter().enumerate().map(of_seed).collect();
-        Plan { backend, promise, requests, works: works.chain(laws).collect() }
+        let dense = request.dense(promise).into_iter().map(Work::Dense);
+        Plan { backend, promise, requests, works: works.chain(laws).chain(dense).collect() }
     }
 
     pub fn backend(&self) -> &'a dyn Backend {
@@ -213,6 +219,13 @@ impl<'a> Plan<'a> {
             Work::Derivatives(sweep) => {
                 Found { cases: derivatives::solve(request, self.backend, sweep), ..Found::default() }
             }
+            Work::Dense(regime) => Found {
+                cases: self
+                    .promise
+                    .dense
+                    .map_or_else(Vec::new, |promise| dense::solve(request, self.backend, promise, regime)),
+                ..Found::default()
+            },
             Work::Laws(method, weights) => Found {
                 invariants: invariants::run(request, self.backend, *method, *weights),
                 ..Found::default()
@@ -285,7 +298,7 @@ impl<'a> Plan<'a> {
         if self.requests.len() > 1 {
             head.seeds = self.requests.iter().map(|request| request.seed).collect();
         }
-        if !request.invariants_only {
+        if !request.invariants_only && !request.dense_only {
             (head.curves, head.analysis) = (curves(request), analysis::methods().clone());
         }
         head.tier = (backend.tier() != Tier::default()).then(|| backend.tier().name().to_owned());

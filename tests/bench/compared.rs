@@ -19,6 +19,7 @@ fn timed(id: &str, times: &[f64]) -> Timed {
         first: None,
         kernel: None,
         share: None,
+        error: None,
     }
 }
 

@@ -20,6 +20,7 @@ pub fn plan() -> Plan {
     let wanted = Wanted {
         methods: vec![Method::Zoh, Method::Poly],
         shapes: vec![small, Shape { seqlen: 18, ..small }, Shape { seqlen: 36, ..small }],
+        dense: Vec::new(),
         weights: vec![Weights::Complex],
         inputs: vec![InputType::F32],
         passes: vec![Work::Forward, Work::Backward],

@@ -34,6 +34,7 @@ fn run(peers: Vec<Peer>, methods: &[Method]) -> Results {
     let wanted = Wanted {
         methods: methods.to_vec(),
         shapes: vec![Shape { batch: 2, dim: 3, seqlen: 21, dstate: 4, groups: 1 }],
+        dense: Vec::new(),
         weights: vec![Weights::Real],
         inputs: vec![InputType::F32],
         passes: vec![Work::Forward],

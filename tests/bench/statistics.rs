@@ -76,6 +76,7 @@ fn timed(shape: Shape, median: f64) -> Timed {
         first: None,
         kernel: None,
         share: None,
+        error: None,
     }
 }
 

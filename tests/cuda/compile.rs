@@ -10,7 +10,7 @@ use holdfast::kernel::cuda::arch::Arch;
 use holdfast::kernel::cuda::cache::{self, Cache};
 use holdfast::kernel::cuda::images::{Images, Statistics};
 use holdfast::kernel::cuda::nvrtc::{self, Resources};
-use holdfast::kernel::registry::{Instantiation, Judge, Kernel, Misbehaviour};
+use holdfast::kernel::registry::{Dense, Instantiation, Judge, Kernel, Misbehaviour};
 use holdfast::method::Method;
 use holdfast::operation::Operation;
 use holdfast::problem::{InputType, Operand, Shape};
@@ -50,6 +50,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             }
             Kernel::Sums(_) => "sums".to_owned(),
             Kernel::Differentiate { .. } => "differentiate".to_owned(),
+            Kernel::Dense(Dense { method, tier, .. }) => format!("dense {method} {tier}"),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
             // Four programs each.
@@ -88,6 +89,9 @@ impl Types {
         let of_these = |method| self != Types::Few || [Method::Zoh, Method::Poly].contains(&method);
         if let Kernel::Discretize { method, .. } | Kernel::Differentiate { method, .. } = *kernel {
             return of_these(method);
+        }
+        if let Kernel::Dense(which) = kernel {
+            return self != Types::Few || which.states() == 16;
         }
         let Some(which) = layout(kernel).filter(|_| self != Types::All) else { return true };
         let stored = match (kernel, which.method) {
@@ -207,7 +211,8 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     let functions = if types == Types::Few { 0 } else { 2 * ScalarFunction::ALL.len() };
     let others = Misbehaviour::ALL.len() + Operation::ALL.len() + judges + functions;
     let elements = if types == Types::Few { 2 * 4 } else { 3 * 12 };
-    assert_eq!(count, types.scans() + elements + 3 + others);
+    let dense = if types == Types::Few { 4 } else { 2 * 24 };
+    assert_eq!(count, types.scans() + elements + dense + 3 + others);
 }
 
 #[test]

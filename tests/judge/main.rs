@@ -11,6 +11,7 @@ mod catalogue;
 mod certificates;
 mod coefficient;
 mod comparison;
+mod dense;
 mod diagnosis;
 mod explains;
 mod figures;

@@ -10,6 +10,7 @@ mod carried;
 mod chunks;
 mod coefficients;
 mod crashes;
+mod dense;
 mod exponential;
 mod independence;
 mod lanes;

@@ -96,8 +96,8 @@ pub fn first_failure(
     (first, largest): (&[&str], usize),
 ) -> Option<String> {
     let methods = mutant.methods;
-    if mutant.variant == Variant::Backward {
-        return gradients(known.seed, backend, methods, kind, (first, largest));
+    if matches!(mutant.variant, Variant::Backward | Variant::Dense) {
+        return planned(known.seed, backend, mutant, kind, (first, largest));
     }
     match kind {
         Kind::Sweep => sweeps(known, backend, methods, false),
@@ -108,17 +108,20 @@ pub fn first_failure(
     }
 }
 
-/// The same of a backward pass, unit by unit of `holdfast verify --pass backward`: the smallest problem first.
-fn gradients(
+/// The same of a backward pass, or of dense systems, unit by unit of `holdfast verify --pass backward`, or `--dense`: the smallest problem
+/// first.
+fn planned(
     seed: u64,
     backend: &dyn Backend,
-    methods: &[Method],
+    mutant: &Mutant,
     kind: Kind,
     (first, largest): (&[&str], usize),
 ) -> Option<String> {
+    let is_dense = mutant.variant == Variant::Dense;
     let request = Request {
-        passes: Passes::Backward,
-        methods: methods.to_vec(),
+        passes: if is_dense { Passes::Forward } else { Passes::Backward },
+        dense_only: is_dense,
+        methods: mutant.methods.to_vec(),
         sensitivity: false,
         diagnosis: Budget::Off,
         ..Request::everything(seed)
@@ -132,6 +135,9 @@ fn gradients(
                 if shape.dstate * shape.seqlen <= largest {
                     units.push((!first.contains(&spec.regime.name.as_str()), size(spec), unit));
                 }
+            }
+            Work::Dense(regime) if kind == Kind::Case => {
+                units.push((!first.contains(&&*regime.title()), regime.n, unit));
             }
             Work::Derivatives(_) if kind == Kind::Sweep => units.push((false, 0, unit)),
             Work::Laws(..) if kind == Kind::Invariant => units.push((false, 0, unit)),

@@ -11,10 +11,11 @@ use holdfast::kernel::cpu::params::RawInstantiation;
 use holdfast::kernel::launch::{
     Device, DeviceError, DeviceInfo, Element, Guarding, Job, Launch, Params, Returned,
 };
-use holdfast::kernel::registry::{Kernel, Spread};
+use holdfast::kernel::registry::{Dense, Kernel, Spread};
 use holdfast::kernel::worker::{Message, Program, Worker};
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, Derivatives, Instantiation, KernelError};
 use holdfast::method::Method;
+use holdfast::problem::dense::DenseProblem;
 use holdfast::problem::{CoefficientProblem, InputType, OutputGradients, Problem};
 use holdfast::promise::{Promise, Tier};
 use holdfast::tensor::{Gradients, Tensors};
@@ -145,6 +146,16 @@ impl Backend for MutantBackend {
         self.is_backward().then(run)
     }
 
+    fn dense(
+        &self,
+        method: Method,
+        problem: &DenseProblem,
+    ) -> Option<std::result::Result<Coefficients, KernelError>> {
+        let which = Dense::new(method, problem.weights, self.tier(), problem.n);
+        let run = || Ok(self.run(Job::dense(which, problem))?.coefficients());
+        (self.variant == Variant::Dense).then(run)
+    }
+
     fn lifted(
         &self,
         method: Method,
@@ -221,6 +232,7 @@ enum Number {
     Differentiate,
     Backward,
     Sums,
+    Dense,
 }
 
 type Run = unsafe extern "C" fn(
@@ -278,6 +290,10 @@ impl Device for MutantDevice {
             }
             (Kernel::Backward(which), Params::Backward(params)) => {
                 (Number::Backward, RawInstantiation::from(which), raw(params))
+            }
+            (Kernel::Dense(which), Params::Dense(params)) => {
+                let which = RawInstantiation::of_elements(which.method, which.weights, which.tier);
+                (Number::Dense, which, raw(params))
             }
             (Kernel::Sums(input), Params::Backward(params)) => (Number::Sums, sums_of(input), raw(params)),
             _ => return Err(DeviceError::Fault("mutants have no such kernel".to_owned())),

@@ -1,5 +1,5 @@
 // A mutant of the kernels as a library: of the methods HOLDFAST_MUTANT_METHODS, in one variant (table.rs): HOLDFAST_MUTANT_FAST,
-// _FEW_LANES, _CHUNKS or _BACKWARD, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄, or their
+// _FEW_LANES, _CHUNKS, _BACKWARD or _DENSE, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄, or their
 // derivatives; with HOLDFAST_MUTANT_SCANS scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What
 // host/dispatch.cpp looks up in tables, this does in a loop over few.
 #if defined(HOLDFAST_MUTANT_FAST)
@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <utility>
 
+#if defined(HOLDFAST_MUTANT_DENSE)
+#include "dense.cu"
+#endif
 #include "discretize.cu"
 #include "host/any_layout.cuh"
 #include "host/block.h"
@@ -30,7 +33,7 @@ using holdfast_launch::ScanParams;
 namespace kernels = HOLDFAST_NAMESPACE;
 
 // The kernels that there are. Of the sums, the method and the weights are none of their business.
-enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums };
+enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums, kDense };
 
 struct Wanted {
   Kernel kernel;
@@ -145,15 +148,29 @@ Entry sums_of([[maybe_unused]] const HoldfastInstantiation& which) {
 }
 
 template <int kMethod, bool kComplex>
+Entry dense_of() {
+#if defined(HOLDFAST_MUTANT_DENSE)
+  using holdfast_launch::DenseParams;
+  if (holdfast_launch::is_quotient(kMethod)) return enter<DenseParams, kernels::dense_quotient<kComplex, double, 0>>;
+  return enter<DenseParams, kernels::dense_exponential<kComplex, double, 0>>;
+#else
+  return nullptr;
+#endif
+}
+
+template <int kMethod, bool kComplex>
 Entry kernel_of(const Wanted& wanted) {
   switch (wanted.kernel) {
-#if !defined(HOLDFAST_MUTANT_BACKWARD)
+    case Kernel::kDense: return dense_of<kMethod, kComplex>();
+#if !defined(HOLDFAST_MUTANT_BACKWARD) && !defined(HOLDFAST_MUTANT_DENSE)
     case Kernel::kScan: return scan_of<kMethod, kComplex>(wanted.which);
     case Kernel::kChunkSteps: return chunk_steps_of<kMethod, kComplex>(wanted.which);
     case Kernel::kDiscretize: return discretize_of<kMethod, kComplex>(wanted.which);
 #endif
+#if !defined(HOLDFAST_MUTANT_DENSE)
     case Kernel::kDifferentiate: return differentiate_of<kMethod, kComplex>();
     case Kernel::kBackward: return backward_of<kMethod, kComplex>(wanted.which);
+#endif
     default: return nullptr;
   }
 }
@@ -192,6 +209,10 @@ int mutant_run(int number, const HoldfastInstantiation* which, const void* param
     const int element = which->lifted ? sizeof(double) : sizeof(float);
     const long long dstate = static_cast<const ScanParams*>(params)->dstate;
     shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(dstate, 1 + which->complex, element));
+  }
+  if (wanted.kernel == Kernel::kDense) {
+    const auto n = static_cast<int>(static_cast<const holdfast_launch::DenseParams*>(params)->n);
+    shared = static_cast<std::size_t>(holdfast_launch::dense_shared(n, 1 + which->complex, sizeof(double), which->method));
   }
   for (unsigned block = 0; block < blocks; ++block) {
     if (!run_block(entry, params, block, threads, shared, message, capacity)) return 1;

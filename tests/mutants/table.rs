@@ -26,11 +26,19 @@ pub enum Variant {
     /// The forward pass of sequences in chunks, with two lanes where there is such a kernel.
     Chunks,
     Backward,
+    /// The kernels of dense systems, of the accurate tier.
+    Dense,
 }
 
 impl Variant {
-    pub const ALL: [Variant; 5] =
-        [Variant::Forward, Variant::Fast, Variant::FewLanes, Variant::Chunks, Variant::Backward];
+    pub const ALL: [Variant; 6] = [
+        Variant::Forward,
+        Variant::Fast,
+        Variant::FewLanes,
+        Variant::Chunks,
+        Variant::Backward,
+        Variant::Dense,
+    ];
 
     /// What the tables call it.
     fn name(self) -> &'static str {
@@ -40,6 +48,7 @@ impl Variant {
             Variant::FewLanes => "few-lanes",
             Variant::Chunks => "chunks",
             Variant::Backward => "backward",
+            Variant::Dense => "dense",
         }
     }
 
@@ -51,6 +60,7 @@ impl Variant {
             Variant::FewLanes => "Mutants with two lanes a channel",
             Variant::Chunks => "Mutants in chunks",
             Variant::Backward => "Mutants of the backward pass",
+            Variant::Dense => "Mutants of dense systems",
         }
     }
 
@@ -62,6 +72,7 @@ impl Variant {
             Variant::FewLanes => Some("FEW_LANES"),
             Variant::Chunks => Some("CHUNKS"),
             Variant::Backward => Some("BACKWARD"),
+            Variant::Dense => Some("DENSE"),
         }
     }
 
@@ -76,6 +87,7 @@ impl Variant {
             Variant::Forward | Variant::Backward => &Kind::ALL,
             Variant::Fast => &[Kind::Sweep, Kind::Case, Kind::Invariant],
             Variant::FewLanes | Variant::Chunks => &[Kind::Case, Kind::Invariant],
+            Variant::Dense => &[Kind::Case],
         }
     }
 }
@@ -143,7 +155,7 @@ impl Mutant {
 }
 
 /// The tables, by the names of their files.
-const TABLES: [(&str, &str); 13] = [
+const TABLES: [(&str, &str); 14] = [
     ("exponential", include_str!("table/exponential.txt")),
     ("coefficients", include_str!("table/coefficients.txt")),
     ("precise", include_str!("table/precise.txt")),
@@ -157,6 +169,7 @@ const TABLES: [(&str, &str); 13] = [
     ("backward", include_str!("table/backward.txt")),
     ("derivatives", include_str!("table/derivatives.txt")),
     ("uncaught", include_str!("table/uncaught.txt")),
+    ("dense", include_str!("table/dense.txt")),
 ];
 
 /// Every mutant.

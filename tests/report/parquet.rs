@@ -205,6 +205,7 @@ pub fn timed(id: &str, times: &[f64]) -> Timed {
         first: times.first().copied(),
         kernel: None,
         share: None,
+        error: None,
     }
 }
 

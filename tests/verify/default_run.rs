@@ -69,7 +69,9 @@ fn error_table(results: &Results) -> String {
     };
     for case in results.cases.iter().filter(|case| !case.is_backward()) {
         let of_lengths = |family: &str| case.regime.strip_prefix(family)?.parse::<usize>().ok();
-        let family = ["seqlen-", "everything-"].into_iter().find(|family| of_lengths(family).is_some());
+        let is_dense = |family: &str| family == "dense " && case.regime.starts_with(family);
+        let mut families = ["seqlen-", "everything-", "dense "].into_iter();
+        let family = families.find(|family| of_lengths(family).is_some() || is_dense(family));
         let name = family.map_or_else(|| case.regime.clone(), |family| format!("{family}*"));
         let share = case.worst.as_ref().map_or(f64::INFINITY, |worst| worst.share);
         add(method_of(case), case.weights, name, share);

@@ -44,6 +44,9 @@ pub struct Args {
     /// Methods, by name or id; several with commas or patterns [default: all]
     #[arg(long = "method", value_name = "M", value_parser = names::method().several())]
     pub methods: Vec<Selection<Method>>,
+    /// Dense systems in the place of scans: Ā and B̄ of 65536 of them, of 4 to 64 states
+    #[arg(long, conflicts_with_all = ["shapes", "presets", "input", "pass", "peers", "checks", "judge", "compare", "table"])]
+    pub dense: bool,
     /// A shape as batch,dim,seqlen,dstate; may be given more than once
     #[arg(long = "shape", value_name = "B,D,L,N", value_parser = sizes::parse)]
     pub shapes: Vec<Shape>,
@@ -230,7 +233,8 @@ impl Args {
 
     fn wanted(&self, runners: &[Runner]) -> Wanted {
         let gpu = runners.iter().any(Runner::is_gpu);
-        let (shapes, mut words) = self.shapes(gpu);
+        let (shapes, words) = self.shapes(gpu);
+        let mut words = if self.dense { " --dense".to_owned() } else { words };
         let mut names: Vec<&str> = runners.iter().map(|runner| runner.choice().name()).collect();
         names.dedup();
         words += &format!(" --backend {}", names.join(","));
@@ -262,11 +266,16 @@ impl Args {
         words += &format!(" --samples {} --seconds {}", self.samples, self.seconds);
         Wanted {
             methods: self.methods(),
-            shapes,
+            shapes: if self.dense { Vec::new() } else { shapes },
+            dense: if self.dense { sizes::dense(gpu) } else { Vec::new() },
             weights: vec![self.weights.unwrap_or(Weights::Real)],
             inputs: vec![self.input.unwrap_or(InputType::F32)],
             passes,
-            operations: if self.scans_only { Vec::new() } else { Operation::OF_NUMBERS.to_vec() },
+            operations: if self.scans_only || self.dense {
+                Vec::new()
+            } else {
+                Operation::OF_NUMBERS.to_vec()
+            },
             peers: self.peers.clone(),
             repeats: Repeats { warmups: 5, samples: self.samples, seconds: self.seconds },
             command: format!("holdfast bench{words}"),

@@ -13,6 +13,7 @@ use crate::kernel::cuda::{CudaBackend, CudaError, gpu};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError, Lanes};
+use crate::problem::dense::DenseProblem;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use crate::promise::Tier;
 use crate::tensor::{Named, Tensor};
@@ -158,6 +159,15 @@ fn one(
             let job = Job::derivatives(method, &problem);
             (job, Box::new(move |returned| values(returned.derivatives())), values(want))
         }
+        Kernel::Dense(which) => {
+            // Whole tiles, which are loaded at once, and others.
+            let rest = if seqlen < CHUNKED { 1 } else { 0 };
+            let problem = dense_problem(which.weights, which.states() - rest);
+            let want = cpu.dense(which.method, &problem).ok_or_else(missing)?.map_err(of_kernel)?;
+            let values = |both: Coefficients| vec![both.a_bar, both.b_bar];
+            let job = Job::dense(which, &problem);
+            (job, Box::new(move |returned| values(returned.coefficients())), values(want))
+        }
         // Sums come after backward scans.
         Kernel::Sums(_)
         | Kernel::Misbehave(_)
@@ -213,6 +223,21 @@ fn scan_problem(which: Instantiation, dstate: usize, seqlen: usize) -> Problem {
     let (dim, dstate) = if which.lanes == Lanes::Few { (130, 13) } else { (2, dstate) };
     let shape = Shape { batch: 2, dim, dstate, seqlen, groups: 2 };
     mamba(&format!("gpu-check/tiny/{method}"), shape, weights, input, (b, c), gate)
+}
+
+/// Three systems of n states, with more inputs than a panel has.
+fn dense_problem(weights: Weights, n: usize) -> DenseProblem {
+    let (m, width) = (5, weights.width());
+    let wave =
+        |len: usize, scale: f32| (0..len * width).map(|i| scale * (i % 13) as f32 - 0.2).collect::<Vec<_>>();
+    DenseProblem {
+        weights,
+        n,
+        m,
+        delta: vec![0.5, 0.1, 0.02],
+        a: wave(3 * n * n, 0.03),
+        b: wave(3 * n * m, 0.1),
+    }
 }
 
 fn coefficient_problem(weights: Weights, n: usize) -> CoefficientProblem {

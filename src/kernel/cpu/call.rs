@@ -3,7 +3,9 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use super::crash::Crash;
-use super::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan};
+use super::ffi::{
+    self, RawBackward, RawDense, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan,
+};
 use crate::kernel::launch::{DeviceError, Launch, Params};
 use crate::kernel::registry::{Kernel, Lanes};
 use crate::problem::Weights;
@@ -37,6 +39,7 @@ pub enum Call {
     Backward { which: RawInstantiation, params: RawBackward },
     Sums { input: c_int, params: RawBackward },
     Differentiate { method: c_int, complex: c_int, params: RawDerivatives },
+    Dense { which: RawInstantiation, params: RawDense },
     Measure { operation: c_int, params: RawMeasure },
     Crash(Crash),
 }
@@ -70,6 +73,10 @@ impl Call {
             (None, Kernel::Differentiate { method, weights }, Params::Differentiate(params)) => {
                 let complex = (weights == Weights::Complex).into();
                 Call::Differentiate { method: method.id().into(), complex, params }
+            }
+            (None, Kernel::Dense(which), Params::Dense(params)) => {
+                let which = RawInstantiation::of_elements(which.method, which.weights, which.tier);
+                Call::Dense { which, params }
             }
             (None, Kernel::Measure(operation), Params::Measure(params)) => {
                 Call::Measure { operation: operation as c_int, params }
@@ -108,6 +115,7 @@ impl Call {
                 Call::Differentiate { method, complex, params } => {
                     ffi::holdfast_differentiate(*method, *complex, params, block, 1, text, size)
                 }
+                Call::Dense { which, params } => ffi::holdfast_dense(which, params, block, 1, text, size),
                 Call::Measure { operation, params } => {
                     ffi::holdfast_measure(*operation, params, block);
                     0

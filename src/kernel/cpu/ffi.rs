@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
 pub use super::params::{
-    BackwardShape, BackwardWorkspace, Elementary, FunctionFindings, RawBackward, RawDerivatives,
+    BackwardShape, BackwardWorkspace, Elementary, FunctionFindings, RawBackward, RawDense, RawDerivatives,
     RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawMeasure, RawScan,
 };
 use crate::kernel::registry::Instantiation;
@@ -87,6 +87,7 @@ blocks! {
     holdfast_lifted_backward(which: *const RawInstantiation, params: *const RawBackward);
     holdfast_sum_gradients(input: c_int, params: *const RawBackward);
     holdfast_differentiate(method: c_int, complex: c_int, params: *const RawDerivatives);
+    holdfast_dense(which: *const RawInstantiation, params: *const RawDense);
 }
 
 unsafe extern "C" {
@@ -95,6 +96,9 @@ unsafe extern "C" {
     pub safe fn holdfast_sum_blocks(shape: &BackwardShape) -> c_longlong;
     pub safe fn holdfast_sum_threads() -> c_uint;
     pub safe fn holdfast_discretize_block() -> c_uint;
+    pub safe fn holdfast_dense_threads(n: c_longlong) -> c_uint;
+    pub safe fn holdfast_dense_blocks(count: c_longlong, n: c_longlong, m: c_longlong) -> c_longlong;
+    pub safe fn holdfast_dense_shared(which: &RawInstantiation, n: c_longlong) -> c_longlong;
     pub safe fn holdfast_scan_threads() -> c_uint;
     pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;
     pub safe fn holdfast_scan_lanes(few: c_int) -> c_int;

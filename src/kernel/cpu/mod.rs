@@ -20,11 +20,12 @@ use self::fork::ForkedDevice;
 pub use self::fork::end_workers;
 pub use self::params::Elementary;
 use super::launch::{Element, Guarding, Job, Returned};
-use super::registry::{Instantiation, Kernel, Lanes, Spread};
+use super::registry::{Dense, Instantiation, Kernel, Lanes, Spread};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::kernel::Result;
 use crate::method::Method;
+use crate::problem::dense::DenseProblem;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape, Weights};
 use crate::promise::{Promise, Tier};
 use crate::tensor::{Gradients, Tensors};
@@ -289,7 +290,7 @@ impl Backend for CpuBackend {
         let promise = Promise::of_tier(self.build.tier);
         match self.build.fault {
             None => promise,
-            Some(_) => promise.without_backward(),
+            Some(_) => Promise { dense: None, ..promise.without_backward() },
         }
     }
 
@@ -312,6 +313,16 @@ impl Backend for CpuBackend {
 
     fn derivatives(&self, method: Method, problem: &CoefficientProblem) -> Option<Result<Derivatives>> {
         self.promise().backward.map(|_| self.differentiate(method, problem))
+    }
+
+    fn dense(&self, method: Method, problem: &DenseProblem) -> Option<Result<Coefficients>> {
+        let run = || {
+            check_processor()?;
+            shapes::check_dense(problem)?;
+            let which = Dense::new(method, problem.weights, self.build.tier, problem.n);
+            Ok(self.run(&Job::dense(which, problem), None)?.coefficients())
+        };
+        self.promise().dense.map(|_| run())
     }
 
     /// Copies have neither tiers nor chunks.

@@ -1,5 +1,5 @@
 //! The C structs that both sides of the kernels' interface know: `kernels/launch.cuh`, `kernels/launch_backward.cuh`,
-//! `kernels/host/interface.h`, and the judge's `kernels/judge/params.h`, which says what its fields are.
+//! `kernels/launch_dense.cuh`, `kernels/host/interface.h`, and the judge's `kernels/judge/params.h`, which says what its fields are.
 //! `build.rs` includes this file, too, and has the C++ compiler compare every field's name, offset and size.
 
 use std::ffi::{c_int, c_longlong, c_void};
@@ -12,12 +12,13 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 22] = [
+pub const LAYOUTS: [Layout; 23] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
     RawBackward::LAYOUT,
     RawDerivatives::LAYOUT,
+    RawDense::LAYOUT,
     BackwardShape::LAYOUT,
     BackwardWorkspace::LAYOUT,
     Elementary::LAYOUT,
@@ -183,6 +184,23 @@ c_struct! {
 
 // SAFETY: as for RawDiscretize.
 unsafe impl Sync for RawDerivatives {}
+
+c_struct! {
+    RawDense = "holdfast_launch::DenseParams" {
+        delta: *const c_void,
+        a: *const c_void,
+        b: *const c_void,
+        a_bar: *mut c_void,
+        b_bar: *mut c_void,
+        count: c_longlong,
+        n: c_longlong,
+        m: c_longlong,
+        method: c_int,
+    }
+}
+
+// SAFETY: as for RawScan; each block has its own matrices.
+unsafe impl Sync for RawDense {}
 
 c_struct! {
     /// What a backward scan's workspace depends on.

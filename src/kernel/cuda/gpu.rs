@@ -212,6 +212,7 @@ impl Gpu {
             Params::Discretize(params) => (params as *const _ as *const c_void).cast(),
             Params::Backward(params) => (params as *const _ as *const c_void).cast(),
             Params::Differentiate(params) => (params as *const _ as *const c_void).cast(),
+            Params::Dense(params) => (params as *const _ as *const c_void).cast(),
             Params::Evaluate(params) => (params as *const _ as *const c_void).cast(),
             Params::Function(params) => (params as *const _ as *const c_void).cast(),
             Params::Judge(params) => (*params as *const RawJudge).cast(),

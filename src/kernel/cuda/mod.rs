@@ -26,11 +26,12 @@ use self::images::{Images, Statistics};
 use self::worker::{GpuWorker, Raced};
 use super::cpu::CpuBackend;
 use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
-use super::registry::{Instantiation, Kernel, Lanes, Misbehaviour, Spread};
+use super::registry::{Dense, Instantiation, Kernel, Lanes, Misbehaviour, Spread};
 use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::kernel::Result;
 use crate::method::Method;
+use crate::problem::dense::DenseProblem;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape};
 use crate::promise::{Promise, Tier};
 use crate::tensor::{Gradients, Tensors};
@@ -269,6 +270,12 @@ impl Backend for CudaBackend {
         let kernel = Kernel::Differentiate { method, weights: problem.weights };
         let run = || Ok(self.run(kernel, || Job::derivatives(method, problem))?.derivatives());
         Some(shapes::check_coefficients(problem).and_then(|()| run()))
+    }
+
+    fn dense(&self, method: Method, problem: &DenseProblem) -> Option<Result<Coefficients>> {
+        let which = Dense::new(method, problem.weights, self.tier, problem.n);
+        let run = || Ok(self.run(Kernel::Dense(which), || Job::dense(which, problem))?.coefficients());
+        Some(shapes::check_dense(problem).and_then(|()| run()))
     }
 
     fn copies(&self) -> Option<String> {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelError;
 use crate::kernel::cpu::params::{
-    RawBackward, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawMeasure, RawScan,
+    RawBackward, RawDense, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawMeasure,
+    RawScan,
 };
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
@@ -92,6 +93,7 @@ pub enum Params<'a> {
     Discretize(RawDiscretize),
     Backward(RawBackward),
     Differentiate(RawDerivatives),
+    Dense(RawDense),
     Judge(&'a RawJudge),
     Evaluate(RawEvaluate),
     Function(RawFunction),

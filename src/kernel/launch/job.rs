@@ -8,10 +8,11 @@ use super::buffer;
 use super::element::Element;
 use crate::kernel::cpu::ffi::{self, BackwardShape, BackwardWorkspace};
 use crate::kernel::cuda::cache::Image;
-use crate::kernel::registry::{Instantiation, Kernel, Spread};
+use crate::kernel::registry::{Dense, Instantiation, Kernel, Spread};
 use crate::kernel::{CpuBackend, Derivatives, KernelError, Result, scanned};
 use crate::method::Method;
 use crate::operation::Operation;
+use crate::problem::dense::DenseProblem;
 use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
@@ -21,6 +22,7 @@ use crate::tensor::{
 
 /// The names of the kernels' inputs, in the order of a job's.
 pub(super) const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
+/// Of element-wise coefficients, and of dense systems.
 pub(super) const DISCRETIZE_INPUTS: [&str; 3] = ["delta", "A", "B"];
 pub(super) const BACKWARD_INPUTS: [&str; 10] =
     ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state"];
@@ -42,7 +44,7 @@ pub struct Job {
     pub image: Option<Image>,
     /// That of the kernel which comes after it.
     pub image_then: Option<Image>,
-    /// batch, dim, dstate, seqlen, groups; for coefficients: n, then zeros.
+    /// batch, dim, dstate, seqlen, groups; for coefficients: n, then zeros; for dense systems: how many, n, m, then zeros.
     pub sizes: [usize; 5],
     /// Positions of each chunk of a forward scan; others ignore it.
     pub chunk_len: usize,
@@ -328,6 +330,17 @@ impl Job {
             workspace: Output::workspace(returned, 0),
             inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
             ..Job::of(kernel, [n, 0, 0, 0, 0], vec![output("a_bar"), output("b_bar")])
+        }
+    }
+
+    /// Dense systems whose sizes have been checked.
+    pub fn dense(which: Dense, problem: &DenseProblem) -> Self {
+        let DenseProblem { n, m, delta, a, b, .. } = problem;
+        let output = |name: &str, len| Output { name: name.to_owned(), element: Element::F32, len };
+        let outputs = vec![output("A_bar", a.len()), output("B_bar", b.len())];
+        Job {
+            inputs: [delta, a, b].map(|values| Some(Element::F32.encode(values))).to_vec(),
+            ..Job::of(Kernel::Dense(which), [delta.len(), *n, *m, 0, 0], outputs)
         }
     }
 

@@ -9,9 +9,11 @@ use super::job::{
     SCAN_INPUTS, backward_shape, directions, workspace_of,
 };
 use crate::kernel::CpuBackend;
-use crate::kernel::cpu::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawMeasure, RawScan};
+use crate::kernel::cpu::ffi::{
+    self, RawBackward, RawDense, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan,
+};
 use crate::kernel::launch::Result;
-use crate::kernel::registry::Kernel;
+use crate::kernel::registry::{Dense, Kernel};
 use crate::tensor::StepName;
 
 /// Threads of a block of `kernels/bench/`.
@@ -44,7 +46,7 @@ impl Job {
     /// The names of the kernel's inputs, and how many outputs it has.
     pub fn tables(&self) -> Result<(&'static [&'static str], usize)> {
         Ok(match self.kernel {
-            Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
+            Kernel::Discretize { .. } | Kernel::Dense(_) => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
             Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
             Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, StepName::ALL.len()),
@@ -118,6 +120,29 @@ impl Job {
                 h_by_a: output(4),
                 n: first,
             }))],
+            Kernel::Dense(Dense { method, weights, tier, .. }) => {
+                let [count, n, m] = [first, second, dstate];
+                let params = RawDense {
+                    delta: input(0),
+                    a: input(1),
+                    b: input(2),
+                    a_bar: output(0),
+                    b_bar: output(1),
+                    count,
+                    n,
+                    m,
+                    method: method.id().into(),
+                };
+                let which = RawInstantiation::of_elements(method, weights, tier);
+                vec![Launch {
+                    kernel,
+                    image,
+                    blocks: ffi::holdfast_dense_blocks(count, n, m) as u32,
+                    threads: ffi::holdfast_dense_threads(n),
+                    shared: ffi::holdfast_dense_shared(&which, n) as u32,
+                    params: Params::Dense(params),
+                }]
+            }
             Kernel::Measure(operation) => {
                 let [n, repeat] = [self.sizes[0], self.sizes[1]];
                 let from = if at.inputs[0] == 0 { at.workspace } else { at.inputs[0] };

@@ -449,7 +449,9 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed> {
                 all.gradients.entry(output).or_default().insert(tensor, name.to_owned());
             }
             // No such scan returns any.
-            Some((ComputedName::Step(_) | ComputedName::Trapezoidal(_), _)) => return Err(unknown(name)),
+            Some((ComputedName::Step(_) | ComputedName::Trapezoidal(_) | ComputedName::Dense(_), _)) => {
+                return Err(unknown(name));
+            }
             None => {}
         }
     }

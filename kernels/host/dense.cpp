@@ -1,0 +1,51 @@
+// From the C interface to the kernels of dense systems.
+#include <cstdio>
+
+#include "dense.cu"
+#include "host/interface.h"
+#include "host/tables.h"
+
+namespace {
+
+using namespace holdfast_host;
+using holdfast_launch::DenseParams;
+
+template <bool kComplex, class T>
+constexpr Entry kExponential = enter<DenseParams, holdfast::dense_exponential<kComplex, T, 0>>;
+template <bool kComplex, class T>
+constexpr Entry kQuotient = enter<DenseParams, holdfast::dense_quotient<kComplex, T, 0>>;
+
+// [quotient][complex][fast]
+const Entry kKernels[2][2][2] = {
+    {{kExponential<false, double>, kExponential<false, float>}, {kExponential<true, double>, kExponential<true, float>}},
+    {{kQuotient<false, double>, kQuotient<false, float>}, {kQuotient<true, double>, kQuotient<true, float>}},
+};
+
+}  // namespace
+
+extern "C" {
+
+int holdfast_dense(const HoldfastInstantiation* which, const DenseParams* params, unsigned first, unsigned count, char* message,
+                   std::size_t capacity) {
+  const Entry kernel = kKernels[holdfast_launch::is_quotient(which->method)][which->complex][which->fast];
+  const int n = static_cast<int>(params->n);
+  const auto shared = static_cast<std::size_t>(holdfast_dense_shared(which, n));
+  for (unsigned i = 0; i < count; ++i) {
+    const auto threads = static_cast<unsigned>(holdfast_launch::dense_threads(n));
+    if (!run_block(kernel, params, first + i, threads, shared, message, capacity)) return 1;
+  }
+  return 0;
+}
+
+unsigned holdfast_dense_threads(long long n) { return static_cast<unsigned>(holdfast_launch::dense_threads(static_cast<int>(n))); }
+
+long long holdfast_dense_blocks(long long count, long long n, long long m) {
+  return holdfast_launch::dense_blocks(count, static_cast<int>(n), m);
+}
+
+long long holdfast_dense_shared(const HoldfastInstantiation* which, long long n) {
+  const int element = which->fast ? sizeof(float) : sizeof(double);
+  return holdfast_launch::dense_shared(static_cast<int>(n), 1 + which->complex, element, which->method);
+}
+
+}  // extern "C"
