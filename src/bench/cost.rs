@@ -132,8 +132,8 @@ pub fn scan(method: Method, work: Work, problem: &Problem) -> Cost {
     }
 }
 
-/// Dense systems. e^z by a series of degree 9 in four products, as few as any writing takes for an f32, and no squares, which z decides; the
-/// quotient by elimination. φ-functions times an input are products with a vector, as many as the series has terms.
+/// Dense systems. e^z by a series of degree 9, which four products make and an f32 needs, and no squares, which z decides; the quotient by
+/// elimination. φ-functions times an input are products with a vector, as many as that series has terms.
 pub fn dense(method: Method, problem: &DenseProblem) -> Cost {
     let (count, n, m) = (problem.delta.len() as f64, problem.n as f64, problem.m as f64);
     let width = problem.weights.width() as f64;

@@ -15,21 +15,28 @@ use holdfast::results::{Results, Verdict};
 
 use crate::timed::on_cpu;
 
-pub fn plan() -> Plan {
-    let small = Shape { batch: 1, dim: 3, seqlen: 9, dstate: 2, groups: 1 };
+/// Small scans, or dense systems.
+fn plan_of(shapes: Vec<Shape>, dense: Vec<Shape>, operations: Vec<Operation>) -> Plan {
     let wanted = Wanted {
         methods: vec![Method::Zoh, Method::Poly],
-        shapes: vec![small, Shape { seqlen: 18, ..small }, Shape { seqlen: 36, ..small }],
-        dense: Vec::new(),
+        shapes,
+        dense,
         weights: vec![Weights::Complex],
         inputs: vec![InputType::F32],
         passes: vec![Work::Forward, Work::Backward],
-        operations: vec![Operation::Exp],
+        operations,
         repeats: Repeats { warmups: 1, samples: 2, seconds: 0.01 },
         peers: Vec::new(),
         command: "holdfast bench".to_owned(),
     };
     Plan::new(&wanted, vec![on_cpu(), Runner::Reference])
+}
+
+const SMALL: Shape = Shape { batch: 1, dim: 3, seqlen: 9, dstate: 2, groups: 1 };
+
+pub fn plan() -> Plan {
+    let shapes = vec![SMALL, Shape { seqlen: 18, ..SMALL }, Shape { seqlen: 36, ..SMALL }];
+    plan_of(shapes, Vec::new(), vec![Operation::Exp])
 }
 
 /// A plan, which measures its machine once, and its run, for all tests that show it.
@@ -70,6 +77,19 @@ fn parts_make_the_whole() {
     let read = report::json::read(&file).expect("read");
     let (timings, machines, created) = (&whole.bench, &whole.machines, &whole.created);
     assert_eq!((&read.bench, &read.machines, &read.created), (timings, machines, created));
+}
+
+#[test]
+fn dense_systems_are_timed_by_kernels_and_judged() {
+    // Of no whole tile.
+    let run = plan_of(Vec::new(), vec![Shape { dstate: 5, seqlen: 1, ..SMALL }], Vec::new()).run(&|| {});
+    assert_eq!(
+        ids(&run),
+        ["dense/complex/f32/b1-d3-n5-l1/zoh/cpu", "dense/complex/f32/b1-d3-n5-l1/poly/cpu"]
+    );
+    let is_rounded_once = |error: f64| error > 0.0 && error < f64::from(f32::EPSILON) / 2.0;
+    assert!(run.bench.iter().all(|timed| timed.warm.is_some() && timed.error.is_some_and(is_rounded_once)));
+    assert_eq!(run.verdict(), Verdict::Pass);
 }
 
 #[test]
