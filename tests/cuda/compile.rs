@@ -50,7 +50,8 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             }
             Kernel::Sums(_) => "sums".to_owned(),
             Kernel::Differentiate { .. } => "differentiate".to_owned(),
-            Kernel::Dense(Dense { method, tier, .. }) => format!("dense {method} {tier}"),
+            // Both kernels in one program: constants of one are none of the other's.
+            Kernel::Dense(Dense { tier, .. }) => format!("dense {tier}"),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
             // Four programs each.
