@@ -21,6 +21,16 @@ const Entry kKernels[2][2][2] = {
     {{kQuotient<false, double>, kQuotient<false, float>}, {kQuotient<true, double>, kQuotient<true, float>}},
 };
 
+// launch_dense.cuh and src/kernel/registry.rs (Dense::TILE), src/problem/dense.rs (MOST_STATES) have these as numbers.
+static_assert(holdfast_launch::kTile == 4 && holdfast_launch::kMostOfDense == 64, "change them in all three");
+constexpr bool is_of(holdfast::Method method, bool is_quotient, int highest_phi) {
+  const int id = static_cast<int>(method);
+  return holdfast_launch::is_quotient(id) == is_quotient && holdfast_launch::highest_phi(id) == highest_phi;
+}
+static_assert(is_of(holdfast::Method::kZoh, false, 0) && is_of(holdfast::Method::kFoh, false, 2), "");
+static_assert(is_of(holdfast::Method::kBilinear, true, 0) && is_of(holdfast::Method::kPoly, false, 2), "");
+static_assert(is_of(holdfast::Method::kHighOrder, false, 3) && is_of(holdfast::Method::kRk4, false, 0), "");
+
 }  // namespace
 
 extern "C" {

@@ -30,7 +30,7 @@ pub enum Runner {
     Reference,
 }
 
-/// What became of dense systems: the worst share of a bound, and the largest error of an Ā over its size, in Frobenius' norm.
+/// Judgement of dense systems: the worst share of a bound, and the largest error of an Ā over its size, in Frobenius' norm.
 pub struct JudgedDense {
     pub verdict: Verdict,
     pub share: f64,

@@ -20,7 +20,7 @@
 //! series. A doubling, v_k ← 2⁻ᵏ(e v_k + Σ v_j/(k−j)!), is off by what its parts are, (‖e‖₂ + ‖δe‖)‖δv_k‖ + ‖δe‖‖v_k‖ + Σ ‖δv_j‖/(k−j)!, and by (γ + 4u) of
 //! the sizes of its terms.
 //!
-//! **Polynomials** of `rk4`, entry by entry: each of its terms |z|ᵏ|B| passes up to three products and a few roundings.
+//! **Polynomials** of `rk4`, and `zoh`'s ΔB, entry by entry: each term |z|ᵏ|B| passes up to three products, each with a few roundings.
 //!
 //! **Quotients.** Ā = 2M⁻¹ − I and B̄ = M⁻¹ΔB for M = I − z/2. M⁻¹ by Gauss–Jordan elimination with partial pivoting: |δM⁻¹| ≤ G(|M⁻¹| + |δM⁻¹|),
 //! G = 2γ(|M⁻¹||L||U| + 3|U⁻¹||U|) (Higham, Accuracy and Stability, 2nd ed., theorem 14.5, by columns) + 2u|M⁻¹|(I + |z/2|) for the roundings of
@@ -39,6 +39,7 @@ use nalgebra::{Complex, DMatrix};
 use super::scan;
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
+use crate::formula::{Form, Function, Term};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::dense::DenseProblem;
@@ -48,10 +49,12 @@ use crate::tensor::{Coefficients, DenseName, Named};
 
 type Matrix = DMatrix<Complex<f64>>;
 
+/// φ-functions that a B̄ may have.
+const PHIS: usize = 3;
 /// ‖G‖ up to which there is an inverse, and terms of its series: what is left is below 2⁻⁵⁰ then.
 const REGULAR: f64 = 0.5;
 const TERMS: usize = 50;
-/// What factors in f64 leave of a matrix, over its size, with room for growth.
+/// Share of a matrix by which the product of its factors in f64 may miss it, with room for growth.
 const FACTORED: f64 = 1e-10;
 
 /// A system, and what all methods' bounds on it have in common.
@@ -96,7 +99,7 @@ impl System {
         let rest = remainder(theta);
         let products = (f64::from(DensePromise::BLOCKS) + 1.0) * gamma * (theta.exp_m1() - theta);
         let of_z = if rounds_z { unit * theta * theta.exp() } else { 0.0 };
-        // Of 2n roundings in each of n² entries, in Frobenius' norm.
+        // Underflows of 2n roundings in each of n² entries, in Frobenius' norm.
         let lost = 2.0 * n * n * underflow;
         let error = n.sqrt() * (products + 5.0 * unit * theta.exp() + rest + of_z) + lost;
         let value = series(&self.x, 0);
@@ -111,39 +114,38 @@ impl System {
         levels
     }
 
-    /// What Ā (n, n) and B̄ (n, m) may be off by before they are rounded on store.
+    /// Errors that Ā (n, n) and B̄ (n, m) may have before they are rounded on store.
     fn errors(&self, method: Method) -> [DMatrix<f64>; 2] {
         if method == Method::Bilinear {
             return self.of_quotient();
         }
         let last = &self.levels[self.levels.len() - 1];
         let a_bar = DMatrix::from_element(self.z.nrows(), self.z.nrows(), last.error);
-        [a_bar, self.of_input(method)]
-    }
-
-    fn of_input(&self, method: Method) -> DMatrix<f64> {
-        let (unit, b, delta) = (self.promise.unit, self.b.map(Complex::norm), self.delta.abs());
-        let underflow = self.promise.underflow;
-        match method {
-            Method::Zoh => b.map(|b| unit * delta * b + underflow),
-            Method::Rk4 => {
-                let z = self.z.map(Complex::norm);
-                let mut terms = b.clone();
-                for k in [4.0, 3.0, 2.0] {
-                    terms = &b + &z * terms / k;
-                }
-                let each =
-                    3.0 * self.gamma() + 12.0 * unit + if self.promise.rounds_z { 3.0 * unit } else { 0.0 };
-                terms.map(|size| delta * (each * size + 4.0 * underflow) + underflow)
+        let (mut phis, mut powers) = ([0.0; PHIS], Vec::new());
+        for Term { factor, of, .. } in Form::from(method).formula().now() {
+            match of {
+                Function::Phi(k) => phis[k - 1] = factor.value(),
+                Function::Power(_) => powers.push(factor.value()),
+                Function::Resolvent(_) => unreachable!("bilinear alone has one"),
             }
-            Method::Foh => self.of_phis(&[0.0, 1.0]),
-            Method::Poly => self.of_phis(&[1.0, 0.5]),
-            Method::HighOrder => self.of_phis(&[1.0, 1.0, 0.5]),
-            Method::Bilinear => unreachable!("its B̄ comes with its Ā"),
         }
+        [a_bar, if powers.is_empty() { self.of_phis(&phis) } else { self.of_powers(&powers) }]
     }
 
-    /// Of Σ w_k Δᵏ φ_k(z) B.
+    /// Those of Δ Σ c_k zᵏ B, c_0 first.
+    fn of_powers(&self, factors: &[f64]) -> DMatrix<f64> {
+        let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
+        let (z, b, delta) = (self.z.map(Complex::norm), self.b.map(Complex::norm), self.delta.abs());
+        let products = factors.len() - 1;
+        let sizes = factors.iter().rev().fold(b.map(|_| 0.0), |sum, factor| &b * *factor + &z * sum);
+        let each = match products {
+            0 => unit,
+            _ => products as f64 * (self.gamma() + 4.0 * unit + if rounds_z { unit } else { 0.0 }),
+        };
+        sizes.map(|size| delta * (each * size + products as f64 * underflow) + underflow)
+    }
+
+    /// Those of Σ w_k Δᵏ φ_k(z) B, w_1 first.
     fn of_phis(&self, weights: &[f64]) -> DMatrix<f64> {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (n, columns) = self.b.shape();
@@ -154,7 +156,7 @@ impl System {
         let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&self.x, k)).collect();
         for c in 0..columns {
             let b = self.b.column(c);
-            // Of each of n + 2 roundings that underflow in an entry, in the norm of n of them; of the series as often as it has terms.
+            // Underflows of n + 2 roundings in each of n entries, in their norm; in the series as often as it has terms.
             let lost = underflow * (n as f64 + 2.0) * (n as f64).sqrt();
             let begun = lost * f64::from(DensePromise::DEGREE);
             let mut v: Vec<_> = starts.iter().map(|phi| (phi * b, start * b.camax() + begun)).collect();
@@ -170,7 +172,7 @@ impl System {
                         factorial *= (k - j) as f64;
                         let (lower, off) = &v[j - 1];
                         sum += lower / Complex::from(factorial);
-                        sizes += lower.norm() / factorial;
+                        sizes += (lower.norm() + off) / factorial;
                         total += off / factorial;
                     }
                     let half = 0.5f64.powi(k as i32);
@@ -226,7 +228,7 @@ impl System {
         let of_input = &error * &b + (&inverse + &error) * b * (self.gamma() + 3.0 * unit);
         let mut of_state = error.zip_map(&inverse, |error, inverse| 2.0 * error + unit * 2.0 * inverse);
         (0..n).for_each(|i| of_state[(i, i)] += unit);
-        // What underflows on the way is carried like what rounds.
+        // Underflows on the way are carried as roundings are.
         let lost = underflow * (1.0 + 4.0 * n as f64 * (1.0 + inverse.norm()));
         [of_state, of_input].map(|errors| errors.map(|error| error + lost))
     }
@@ -361,7 +363,7 @@ fn series(x: &Matrix, k: usize) -> Matrix {
     sum / Complex::from((1..=k).product::<usize>() as f64)
 }
 
-/// What is left of e^θ beyond the kernels' degree.
+/// Rest of the series of e^θ beyond the kernels' degree.
 fn remainder(theta: f64) -> f64 {
     let first = (1..=DensePromise::DEGREE + 1).fold(1.0, |term, k| term * theta / f64::from(k));
     // The terms after it fall faster than these.

@@ -52,7 +52,7 @@ impl DenseProblem {
         (self.delta[i].into(), self.matrix(&self.a, i, n), self.matrix(&self.b, i, m))
     }
 
-    /// Of an array (count, n, columns)·w the matrix of system `i`.
+    /// Matrix of system `i` in an array (count, n, columns)·w.
     pub fn matrix<T: Copy + Into<f64>>(&self, of: &[T], i: usize, columns: usize) -> DMatrix<Complex64> {
         let width = self.weights.width();
         let first = i * self.n * columns;
@@ -103,7 +103,7 @@ impl DenseRegime {
 }
 
 impl DenseRegime {
-    /// What is timed: random stable systems.
+    /// Random stable systems, which are timed.
     pub fn timed(weights: Weights, n: usize) -> DenseRegime {
         let steps = &[
             (0.05, 1.0),

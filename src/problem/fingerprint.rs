@@ -88,7 +88,7 @@ impl Problem {
     }
 }
 
-/// The same of dense systems.
+/// Hash of dense systems.
 pub fn of_dense(problem: &DenseProblem) -> String {
     let DenseProblem { weights, n, m, delta, a, b } = problem;
     let mut hash = Fingerprint(Sha256::new());

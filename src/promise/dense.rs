@@ -1,4 +1,4 @@
-//! What a kernel of dense systems promises: how it computes Ā and B̄, of which [`crate::judge::dense`] makes bounds.
+//! Promise of a kernel of dense systems: how it computes Ā and B̄, of which [`crate::judge::dense`] makes bounds.
 
 use super::allowance::{HALF_SUBNORMAL, U};
 
@@ -7,7 +7,7 @@ use super::allowance::{HALF_SUBNORMAL, U};
 pub struct DensePromise {
     /// The unit roundoff of the arithmetic.
     pub unit: f64,
-    /// What a rounding that underflows may be off.
+    /// Error of a rounding that underflows.
     pub underflow: f64,
     /// Whether z = ΔA is rounded. In double the product of two floats is exact.
     pub rounds_z: bool,
@@ -20,7 +20,7 @@ impl DensePromise {
     pub const ACCURATE: DensePromise =
         DensePromise { unit: f64::EPSILON / 2.0, underflow: 5e-324, rounds_z: false, norm: 1.0 };
 
-    /// The same in f32.
+    /// Fast ones, which compute in f32.
     pub const FAST: DensePromise =
         DensePromise { unit: U, underflow: HALF_SUBNORMAL, rounds_z: true, norm: 2.0 };
 

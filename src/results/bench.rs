@@ -40,7 +40,7 @@ pub struct Timed {
     pub kernel: Option<KernelUse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// Of dense systems the largest ‖got − Ā‖/‖Ā‖ of those that were judged, in Frobenius' norm.
+    /// Largest ‖got − Ā‖/‖Ā‖ of the dense systems that were judged, in Frobenius' norm; none of other work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }

@@ -19,7 +19,7 @@ use crate::tensor::{ComputedName, Named};
 pub const SCHEMA: u32 = 3;
 /// What an id of derivatives over a sweep begins with.
 pub const SWEPT: &str = "derivatives/";
-/// What an id of dense systems begins with.
+/// Beginning of an id of dense systems.
 pub const DENSE: &str = "dense/";
 /// What an id of a backward pass ends with.
 pub const BACKWARD: &str = "/backward";

@@ -24,7 +24,7 @@ fn judged(
     judge(method, problem, &systems, got, &truth(method, problem).expect("certified"))
 }
 
-/// What a careful kernel returns: the truth, rounded.
+/// Results of a careful kernel: the truth, rounded.
 fn rounded(method: Method, problem: &DenseProblem) -> Coefficients {
     let Coefficients { a_bar, b_bar } = truth(method, problem).expect("certified");
     let narrow = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();

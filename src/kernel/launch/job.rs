@@ -22,7 +22,7 @@ use crate::tensor::{
 
 /// The names of the kernels' inputs, in the order of a job's.
 pub(super) const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
-/// Of element-wise coefficients, and of dense systems.
+/// Inputs of element-wise coefficients and of dense systems.
 pub(super) const DISCRETIZE_INPUTS: [&str; 3] = ["delta", "A", "B"];
 pub(super) const BACKWARD_INPUTS: [&str; 10] =
     ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state"];
