@@ -147,7 +147,8 @@ impl Formula {
         self.b_bar[0]
     }
 
-    const fn reads_now_alone(&self) -> bool {
+    /// Whether a step reads u_l alone.
+    pub const fn reads_now_alone(&self) -> bool {
         self.b_bar[1].is_empty() && self.b_bar[2].is_empty()
     }
 

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use crate::judge::dense::{self, System};
+use crate::case;
+use crate::judge::dense::{self, Bounded};
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::launch::{Job, Repeats, Returned, Series, Timing};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
@@ -177,21 +178,20 @@ impl Runner {
         let worker = self.worker().ok_or_else(none)?;
         let promise = Promise::of_tier(self.tier()).dense.ok_or_else(none)?;
         let got = worker.dense(method, problem).ok_or_else(none)??;
-        let want = crate::truth::dense_systems::solve(method, problem);
-        let want = want.map_err(|error| KernelError::Unavailable(error.to_string()))?;
-        let systems: Vec<System> =
-            (0..problem.delta.len()).map(|i| System::new(problem, i, promise)).collect();
-        let tensors = dense::judge(method, problem, &systems, &got, &want);
+        let all: Vec<usize> = (0..problem.delta.len()).collect();
+        let systems = case::dense::systems(problem, &all, promise);
+        let wanted = case::dense::wanted(method.into(), problem, &systems, systems.len());
+        let wanted = wanted.map_err(|error| KernelError::Unavailable(error.to_string()))?;
+        let tensors = dense::judge(&wanted, &dense::stored(&got));
         let share = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);
-        let each = want.a_bar.len() / problem.delta.len();
-        let relative = |(got, want): (&[f32], &[f64])| {
-            let off: f64 = got.iter().zip(want).map(|(&got, want)| (f64::from(got) - want).powi(2)).sum();
-            (off / want.iter().map(|want| want * want).sum::<f64>()).sqrt()
+        let relative = |(at, both): (usize, &[Bounded; 2])| {
+            let got = problem.matrix(&got.a_bar, at, problem.n);
+            (got - &both[0].value).norm() / both[0].value.norm()
         };
         Ok(JudgedDense {
             verdict: Verdict::of_all(tensors.values().map(|tensor| tensor.verdict)),
             share: tensors.values().map(share).fold(0.0, f64::max),
-            error: got.a_bar.chunks(each).zip(want.a_bar.chunks(each)).map(relative).fold(0.0, f64::max),
+            error: wanted.matrices.iter().enumerate().map(relative).fold(0.0, f64::max),
         })
     }
 

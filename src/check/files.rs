@@ -11,7 +11,7 @@ use super::on_device::DeviceJudge;
 use super::{Checked, Options, Reason, Searching, Solved, affordable, device, head, memory, methods};
 use crate::judge::diagnose::{Budget, Searches};
 use crate::parts::{Divisible, PartError};
-use crate::problem::recorded::{Layout, RecordError, Recorded, TrapezoidalRun};
+use crate::problem::recorded::{DenseRun, Layout, RecordError, Recorded, TrapezoidalRun};
 use crate::results::explained::Explanations;
 use crate::results::whole::{Found, Whole};
 use crate::results::{CaseResult, Results, Verdict};
@@ -71,6 +71,7 @@ impl Files {
             let recording = match Recorded::open(&run.path)? {
                 Recorded::Scan(recording) => recording,
                 Recorded::Trapezoidal(run) => return Ok(about_rule(&run)),
+                Recorded::Dense(run) => return Ok(about_dense(&run)),
             };
             let layout = recording.layout();
             memory::fitting(layout.shape, layout.outputs.len(), options.channels, 1)?;
@@ -151,6 +152,7 @@ impl Files {
                 Recorded::Trapezoidal(run) => {
                     Ok((super::trapezoidal::check(names, &run, &self.options, advance)?, None))
                 }
+                Recorded::Dense(run) => Ok((super::dense::check(names, &run, &self.options, advance)?, None)),
             }
         });
         judged.map_err(|source| wrong(run, source))
@@ -169,6 +171,9 @@ impl Files {
             Recorded::Scan(recording) => super::explain(&recording, &self.options, solved, cases, searching),
             // No model knows Mamba-3's rule.
             Recorded::Trapezoidal(_) => Ok(()),
+            Recorded::Dense(dense) => {
+                super::dense::explain(&run.name, &dense, &self.options, cases, searching)
+            }
         });
         explained.map_err(|source| wrong(run, source))
     }
@@ -202,6 +207,13 @@ fn about_rule(run: &TrapezoidalRun) -> About {
         channels: run.problem.units().len() * tensors,
         cost: 1_000 + steps as u64 / 10,
     }
+}
+
+/// Steps of dense systems: a bound takes some 60 products.
+fn about_dense(run: &DenseRun) -> About {
+    let systems = run.problem.delta.len() * run.outputs.len();
+    let cost = 1_000 + (systems as u64).saturating_mul(run.problem.n.pow(3) as u64) / 5;
+    About { device: device(&run.provenance), channels: systems, cost: cost.min(1 << 40) }
 }
 
 /// About how long a file takes one core, in microseconds, if it passes: what files are to each other is all that matters.

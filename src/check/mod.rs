@@ -1,6 +1,7 @@
 //! A recorded run through truth and judge: what [`crate::verify`] is for kernels that run here. Silent, and free of
 //! verdict logic of its own.
 
+mod dense;
 mod diagnosis;
 mod every;
 mod explain;
@@ -174,6 +175,12 @@ pub fn check_recorded<R: Read + Seek + Send>(
     match recorded {
         Recorded::Scan(recording) => check_with(judge, names, recording, options, advance),
         Recorded::Trapezoidal(run) => trapezoidal::check(names, run, options, advance),
+        Recorded::Dense(run) => {
+            let mut checked = dense::check(names, run, options, advance)?;
+            let searching = &mut Searching::new(options.diagnosis.begin(), options, &|| {});
+            dense::explain(names.0, run, options, &mut checked.cases, searching)?;
+            Ok(checked)
+        }
     }
 }
 

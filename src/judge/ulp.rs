@@ -15,6 +15,8 @@ pub struct Format {
 }
 
 impl Format {
+    /// Its smallest numbers count as coarser than they are: an ulp of any number here is a normal one.
+    pub const F64: Format = Format { precision: 53, min_exponent: -1022 + 52, max_exponent: 1023 };
     pub const F32: Format = Format { precision: 24, min_exponent: -126, max_exponent: 127 };
     pub const F16: Format = Format { precision: 11, min_exponent: -14, max_exponent: 15 };
     pub const BF16: Format = Format { precision: 8, min_exponent: -126, max_exponent: 127 };
@@ -38,6 +40,15 @@ impl Format {
     /// The largest error that rounding a number of at most this magnitude to nearest makes: half an ulp.
     pub fn rounding_error(self, magnitude: f64) -> f64 {
         0.5 * self.ulp(magnitude)
+    }
+
+    /// The nearest number of this format, ties to even, of one that is far from the ends of its range.
+    pub fn nearest(self, value: f64) -> f64 {
+        if !value.is_finite() {
+            return value;
+        }
+        let ulp = self.ulp(value);
+        (value / ulp).round_ties_even() * ulp
     }
 
     /// The number of this format next to `value` towards zero.

@@ -9,20 +9,21 @@ use super::Weights;
 use super::fingerprint;
 use super::inputs::Draw;
 
-/// Systems x' = A x + B u of one size, each with its step. Row-major; `w` is 1 for real weights, 2 for complex.
+/// Systems x' = A x + B u of one size, each with its step. Row-major; `w` is 1 for real weights, 2 for complex. Kernels take f32, and
+/// recorded runs have f64, too.
 #[derive(Clone, Debug)]
-pub struct DenseProblem {
+pub struct DenseProblem<T = f32> {
     pub weights: Weights,
     /// States.
     pub n: usize,
     /// Inputs.
     pub m: usize,
     /// (count)
-    pub delta: Vec<f32>,
+    pub delta: Vec<T>,
     /// (count, n, n)·w
-    pub a: Vec<f32>,
+    pub a: Vec<T>,
     /// (count, n, m)·w
-    pub b: Vec<f32>,
+    pub b: Vec<T>,
 }
 
 impl DenseProblem {
@@ -45,15 +46,17 @@ impl DenseProblem {
         self.a.extend(stored(a));
         self.b.extend(stored(b));
     }
+}
 
+impl<T: Copy + Into<f64>> DenseProblem<T> {
     /// Δ, A and B of a system.
     pub fn system(&self, i: usize) -> (f64, DMatrix<Complex64>, DMatrix<Complex64>) {
-        let DenseProblem { n, m, .. } = *self;
+        let (n, m) = (self.n, self.m);
         (self.delta[i].into(), self.matrix(&self.a, i, n), self.matrix(&self.b, i, m))
     }
 
     /// Matrix of system `i` in an array (count, n, columns)·w.
-    pub fn matrix<T: Copy + Into<f64>>(&self, of: &[T], i: usize, columns: usize) -> DMatrix<Complex64> {
+    pub fn matrix<V: Copy + Into<f64>>(&self, of: &[V], i: usize, columns: usize) -> DMatrix<Complex64> {
         let width = self.weights.width();
         let first = i * self.n * columns;
         DMatrix::from_fn(self.n, columns, |r, c| {

@@ -89,11 +89,20 @@ impl Problem {
 }
 
 /// Hash of dense systems.
-pub fn of_dense(problem: &DenseProblem) -> String {
+pub fn of_dense<T: Copy + Into<f64>>(problem: &DenseProblem<T>) -> String {
     let DenseProblem { weights, n, m, delta, a, b } = problem;
     let mut hash = Fingerprint(Sha256::new());
     hash.0.update(format!("dense {weights} {n} {m} {};", delta.len()));
-    [delta, a, b].into_iter().for_each(|values| hash.values(values));
+    for values in [delta, a, b] {
+        let near: Vec<f32> = values.iter().map(|&value| value.into() as f32).collect();
+        let rest = values.iter().zip(&near).map(|(&value, &near)| (value.into() - f64::from(near)) as f32);
+        let rest: Vec<f32> = rest.collect();
+        hash.values(&near);
+        // Numbers of f32 have none.
+        if rest.iter().any(|&rest| rest != 0.0) {
+            hash.values(&rest);
+        }
+    }
     hash.finish()
 }
 

@@ -1,8 +1,8 @@
-//! Promise of a kernel of dense systems: how it computes Ā and B̄, of which [`crate::judge::dense`] makes bounds.
+//! Promise of an implementation of dense systems: how it computes Ā and B̄, of which [`crate::judge::dense`] makes bounds.
 
 use super::allowance::{HALF_SUBNORMAL, U};
 
-/// Elimination with partial pivoting, and scaling and squaring, in an arithmetic. What comes out is rounded to f32 once more.
+/// Elimination with partial pivoting, and scaling and squaring, in an arithmetic. What comes out is rounded on store once more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DensePromise {
     /// The unit roundoff of the arithmetic.
@@ -13,18 +13,44 @@ pub struct DensePromise {
     pub rounds_z: bool,
     /// The ∞-norm from which z is halved once more before the series of e^x.
     pub norm: f64,
+    /// Degree of that series.
+    pub degree: u32,
+    /// Whether it is known how it computes. Otherwise a quotient is allowed what any of inverses and solves leaves.
+    pub is_known: bool,
 }
 
 impl DensePromise {
     /// The kernels of `kernels/dense.cu`, which compute in double.
-    pub const ACCURATE: DensePromise =
-        DensePromise { unit: f64::EPSILON / 2.0, underflow: 5e-324, rounds_z: false, norm: 1.0 };
+    pub const ACCURATE: DensePromise = DensePromise {
+        unit: f64::EPSILON / 2.0,
+        underflow: 5e-324,
+        rounds_z: false,
+        norm: 1.0,
+        degree: 15,
+        is_known: true,
+    };
 
     /// Fast ones, which compute in f32.
-    pub const FAST: DensePromise =
-        DensePromise { unit: U, underflow: HALF_SUBNORMAL, rounds_z: true, norm: 2.0 };
+    pub const FAST: DensePromise = DensePromise {
+        unit: U,
+        underflow: HALF_SUBNORMAL,
+        rounds_z: true,
+        norm: 2.0,
+        ..DensePromise::ACCURATE
+    };
 
-    /// Blocks of three terms that the series has, and its degree (`kernels/dense.cu`).
-    pub const BLOCKS: u32 = 5;
-    pub const DEGREE: u32 = 3 * DensePromise::BLOCKS;
+    /// Implementations of others, in f32. Of a series of that degree the rest is below 2⁻⁵³, as of approximants in use.
+    pub const SINGLE: DensePromise =
+        DensePromise { norm: 1.0, degree: 18, is_known: false, ..DensePromise::FAST };
+
+    /// The same in double.
+    pub const DOUBLE: DensePromise =
+        DensePromise { rounds_z: true, degree: 18, is_known: false, ..DensePromise::ACCURATE };
+
+    /// Rest of the series of e^θ beyond the degree.
+    pub fn remainder(&self, theta: f64) -> f64 {
+        let first = (1..=self.degree + 1).fold(1.0, |term, k| term * theta / f64::from(k));
+        // The terms after it fall faster than these.
+        first * (theta / f64::from(self.degree)).exp() * (1.0 + theta)
+    }
 }

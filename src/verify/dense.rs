@@ -1,16 +1,15 @@
 //! Ā and B̄ of dense systems, over their regimes.
 
 use super::Request;
-use crate::case;
-use crate::judge::dense::{self, System};
-use crate::judge::scan::{self, Described, Place};
+use crate::case::{self, dense as dense_case};
+use crate::judge::dense;
+use crate::judge::diagnose::Budget;
+use crate::judge::scan::{self, Place};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
-use crate::problem::dense::{DenseProblem, DenseRegime};
-use crate::problem::{InputType, Operand, Shape};
+use crate::problem::dense::DenseRegime;
 use crate::promise::DensePromise;
 use crate::results::{CaseResult, DENSE, Verdict};
-use crate::truth::{TruthError, dense_systems};
 
 pub fn id(regime: &DenseRegime, method: Method) -> String {
     format!("{}/{method}", unit(regime))
@@ -30,7 +29,8 @@ pub fn solve(
 ) -> Vec<CaseResult> {
     let problem = regime.draw(request.seed);
     let inputs = problem.fingerprint();
-    let systems: Vec<System> = (0..problem.delta.len()).map(|i| System::new(&problem, i, promise)).collect();
+    let all: Vec<usize> = (0..problem.delta.len()).collect();
+    let systems = dense_case::systems(&problem, &all, promise);
     let judged = |&method: &Method| {
         let place = Place {
             id: id(regime, method),
@@ -46,26 +46,22 @@ pub fn solve(
             ),
         };
         let none = || Err(KernelError::Unavailable("it has no kernel of dense systems".to_owned()));
-        let got = backend.dense(method, &problem).unwrap_or_else(none);
-        match got.map_err(|error| (case::verdict_of(&error), error.to_string())).and_then(|got| {
-            let unmeasured = |error: TruthError| (Verdict::Unmeasured, error.to_string());
-            Ok((got, dense_systems::solve(method, &problem).map_err(unmeasured)?))
-        }) {
-            Ok((got, want)) => {
-                let tensors = dense::judge(method, &problem, &systems, &got, &want);
-                scan::case(method, described(&problem), place, tensors)
+        match backend.dense(method, &problem).unwrap_or_else(none) {
+            Ok(got) => {
+                let wanted = dense_case::wanted(method.into(), &problem, &systems, systems.len());
+                let (wanted, got) = (wanted.as_ref(), dense::stored(&got));
+                let mut case = dense_case::judge((method.into(), &problem), place, wanted, &got);
+                if let (Ok(wanted), Verdict::Fail) = (wanted, case.verdict) {
+                    let work = Budget::USUAL.begin().of_case(&[]).unwrap_or_default();
+                    dense_case::explain(&mut case, wanted, &got, &work);
+                }
+                case
             }
-            Err((verdict, reason)) => {
-                scan::without_output(method, described(&problem), place, verdict, reason)
+            Err(error) => {
+                let (verdict, reason) = (case::verdict_of(&error), error.to_string());
+                scan::without_output(method, dense_case::described(&problem), place, verdict, reason)
             }
         }
     };
     request.methods.iter().map(judged).collect()
-}
-
-/// Systems are in the place of channels, and none has a sequence.
-fn described(problem: &DenseProblem) -> Described {
-    let shape = Shape { batch: 1, dim: problem.delta.len(), dstate: problem.n, seqlen: 1, groups: 1 };
-    let (b, c) = (Operand::Constant, Operand::Constant);
-    Described { shape, weights: problem.weights, input: InputType::F32, b, c }
 }

@@ -1,11 +1,17 @@
 //! Bounds of dense systems: what passes and what does not, of matrices that are not normal, and where a failure is.
 
-use holdfast::judge::dense::{System, judge};
+use holdfast::case::dense as dense_case;
+use holdfast::formula::{Form, Textbook};
+use holdfast::judge::dense::{Stored, Wanted, stored};
+use holdfast::judge::diagnose::Work;
+use holdfast::judge::scan::Place;
+use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
 use holdfast::problem::dense::{self, DenseProblem};
 use holdfast::promise::DensePromise;
-use holdfast::results::Verdict;
-use holdfast::tensor::{Coefficients, DenseName};
+use holdfast::results::{CaseResult, Verdict};
+use holdfast::tensor::{Coefficients, DenseName, InputType, Named};
+use holdfast::truth::TruthError;
 use holdfast::truth::dense_systems::solve as truth;
 use nalgebra::DMatrix;
 use rstest::rstest;
@@ -15,17 +21,38 @@ fn drawn(name: &str) -> DenseProblem {
 }
 
 fn judged(
-    method: Method,
+    method: impl Into<Form>,
     promise: DensePromise,
     problem: &DenseProblem,
     got: &Coefficients,
-) -> holdfast::tensor::Named<holdfast::results::TensorResult, DenseName> {
-    let systems: Vec<System> = (0..problem.delta.len()).map(|i| System::new(problem, i, promise)).collect();
-    judge(method, problem, &systems, got, &truth(method, problem).expect("certified"))
+) -> CaseResult {
+    let form = method.into();
+    let all: Vec<usize> = (0..problem.delta.len()).collect();
+    let systems = dense_case::systems(problem, &all, promise);
+    let wanted = dense_case::wanted(form, problem, &systems, all.len());
+    explained((form, problem), &wanted, &stored(got))
+}
+
+/// The verdict, and what it is computed as where it fails.
+fn explained<T>(
+    of: (Form, &DenseProblem<T>),
+    wanted: &Result<Wanted, TruthError>,
+    got: &Named<Stored, DenseName>,
+) -> CaseResult {
+    let mut case = dense_case::judge(of, place(), wanted.as_ref(), got);
+    if let (Ok(wanted), Verdict::Fail) = (wanted, case.verdict) {
+        dense_case::explain(&mut case, wanted, got, &Work::default());
+    }
+    case
+}
+
+fn place() -> Place {
+    let none = String::new;
+    Place { id: none(), regime: none(), inputs: none(), backend: none(), rerun: none() }
 }
 
 /// Results of a careful kernel: the truth, rounded.
-fn rounded(method: Method, problem: &DenseProblem) -> Coefficients {
+fn rounded(method: impl Into<Form>, problem: &DenseProblem) -> Coefficients {
     let Coefficients { a_bar, b_bar } = truth(method, problem).expect("certified");
     let narrow = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
     Coefficients { a_bar: narrow(a_bar), b_bar: narrow(b_bar) }
@@ -62,7 +89,7 @@ fn a_careful_exponential_passes_and_a_bare_series_does_not(#[case] name: &str) {
     let b_bar = rounded(Method::Zoh, &problem).b_bar;
     let with = |halves| {
         let got = Coefficients { a_bar: exponentials(&problem, halves), b_bar: b_bar.clone() };
-        judged(Method::Zoh, DensePromise::FAST, &problem, &got)[DenseName::ABar].verdict
+        judged(Method::Zoh, DensePromise::FAST, &problem, &got).tensors[DenseName::ABar].verdict
     };
     assert_eq!(with(true), Verdict::Pass);
     assert_eq!(with(false), Verdict::Fail);
@@ -76,19 +103,19 @@ fn what_is_off_by_more_than_a_rounding_fails_where_it_is(
     let problem = drawn("stable");
     let right = rounded(method, &problem);
     let all = judged(method, DensePromise::ACCURATE, &problem, &right);
-    assert!(all.values().all(|tensor| tensor.verdict == Verdict::Pass));
+    assert_eq!(all.verdict, Verdict::Pass);
 
     let n = problem.n;
     let mut got = right.clone();
     for value in &mut got.a_bar[n * n + 3 * n..n * n + 4 * n] {
         *value *= 1.0 + 3.0 * f32::EPSILON;
     }
-    let tensors = judged(method, DensePromise::ACCURATE, &problem, &got);
+    let tensors = judged(method, DensePromise::ACCURATE, &problem, &got).tensors;
     let [a_bar, b_bar] = [&tensors[DenseName::ABar], &tensors[DenseName::BBar]];
     assert_eq!((a_bar.verdict, b_bar.verdict), (Verdict::Fail, Verdict::Pass));
     let wrong = &a_bar.wrong[0];
     assert_eq!((wrong.elements, &wrong.first[..]), (n, &[1, 3, 0][..]));
-    assert_eq!(wrong.places, ["system 1", "row 3"]);
+    assert_eq!(wrong.places, ["system 1", "row 3", "all columns"]);
 }
 
 #[test]
@@ -96,8 +123,7 @@ fn a_nan_fails() {
     let problem = drawn("stable");
     let mut got = rounded(Method::Bilinear, &problem);
     got.a_bar[5] = f32::NAN;
-    let tensors = judged(Method::Bilinear, DensePromise::ACCURATE, &problem, &got);
-    assert_eq!(tensors[DenseName::ABar].verdict, Verdict::Fail);
+    assert_eq!(judged(Method::Bilinear, DensePromise::ACCURATE, &problem, &got).verdict, Verdict::Fail);
 }
 
 /// So near to a pole that f32 cannot tell the matrix from a singular one, and double can; and at the pole itself there is no truth.
@@ -110,10 +136,142 @@ fn nothing_can_be_judged_beside_a_pole() {
     problem.a[n * n..2 * n * n].fill(0.0);
     (0..n).for_each(|i| problem.a[n * n + i * n + i] = 2.0 - 2.0 * f32::EPSILON);
     let right = rounded(Method::Bilinear, &problem);
-    let verdict = |promise| judged(Method::Bilinear, promise, &problem, &right)[DenseName::ABar].verdict;
+    let verdict =
+        |promise| judged(Method::Bilinear, promise, &problem, &right).tensors[DenseName::ABar].verdict;
     assert_eq!(verdict(DensePromise::ACCURATE), Verdict::Pass);
     assert_eq!(verdict(DensePromise::FAST), Verdict::Unmeasured);
     (0..n).for_each(|i| problem.a[n * n + i * n + i] = 2.0);
     let error = truth(Method::Bilinear, &problem).expect_err("a pole").to_string();
     assert!(error.contains("system 1"), "{error}");
+}
+
+/// Names of the causes of Ā and B̄; none of what passes, or has no name.
+fn causes(case: &CaseResult) -> [Vec<&str>; 2] {
+    [DenseName::ABar, DenseName::BBar]
+        .map(|name| case.tensors[name].diagnosis.iter().map(|one| one.name.as_str()).collect())
+}
+
+type Wrong = fn(&DenseProblem) -> Coefficients;
+
+/// What is computed of other inputs.
+fn with(method: Method, problem: &DenseProblem, edit: fn(&mut DenseProblem)) -> Coefficients {
+    let mut edited = problem.clone();
+    edit(&mut edited);
+    rounded(method, &edited)
+}
+
+fn transpose(problem: &mut DenseProblem) {
+    let n = problem.n;
+    for a in problem.a.chunks_mut(n * n) {
+        let own = a.to_vec();
+        (0..n * n).for_each(|at| a[at] = own[at % n * n + at / n]);
+    }
+}
+
+/// M⁻¹(I + z/2) and M⁻¹ΔB in f32, each pivot as it comes.
+fn eliminated(problem: &DenseProblem) -> Coefficients {
+    let (n, m) = (problem.n, problem.m);
+    let (mut a_bar, mut b_bar) = (Vec::new(), Vec::new());
+    for i in 0..problem.delta.len() {
+        let (delta, a, b) = problem.system(i);
+        let z = a.map(|a| a.re as f32 * delta as f32 / 2.0);
+        let identity = DMatrix::<f32>::identity(n, n);
+        let mut rows = DMatrix::<f32>::zeros(n, 2 * n + m);
+        rows.columns_mut(0, n).copy_from(&(&identity - &z));
+        rows.columns_mut(n, n).copy_from(&(&identity + &z));
+        rows.columns_mut(2 * n, m).copy_from(&b.map(|b| b.re as f32 * delta as f32));
+        for k in 0..n {
+            let pivot = rows.row(k) / rows[(k, k)];
+            for r in 0..n {
+                let factor = rows[(r, k)];
+                let row = if r == k { pivot.clone() } else { rows.row(r) - &pivot * factor };
+                rows.set_row(r, &row);
+            }
+        }
+        a_bar.extend(rows.columns(n, n).transpose().iter());
+        b_bar.extend(rows.columns(2 * n, m).transpose().iter());
+    }
+    Coefficients { a_bar, b_bar }
+}
+
+/// One of each kind of edit: other inputs, of other systems, functions, terms, factors of z, types and ways that lose digits. What is wrong
+/// in one tensor alone is said of it.
+#[rstest]
+#[case::inputs(Method::Bilinear, "legt", |problem: &DenseProblem| with(Method::Bilinear, problem, transpose), ["a-transposed"; 2])]
+#[case::other_systems(Method::Foh, "defective", |problem: &DenseProblem| with(Method::Foh, problem, |other| {
+        let first = other.delta[0];
+        other.delta.fill(first);
+    }), ["delta-of-first"; 2])]
+#[case::another_form(Method::Zoh, "stable", |problem: &DenseProblem| rounded(Textbook::ZohExact, problem), ["", "b-bar-of-zoh-exact"])]
+#[case::another_term(Method::Poly, "stable", |problem: &DenseProblem| {
+    let [first, second] = [Method::Poly, Method::Foh].map(|method| truth(method, problem).expect("certified"));
+    let b_bar = first.b_bar.iter().zip(second.b_bar).map(|(first, second)| (first + second / 2.0) as f32);
+    Coefficients { b_bar: b_bar.collect(), ..rounded(Method::Poly, problem) }
+}, ["", "other-coefficient"])]
+#[case::half_of_z(Method::Zoh, "legt", |problem: &DenseProblem| {
+    let a_bar = with(Method::Zoh, problem, |other| other.a.iter_mut().for_each(|a| *a /= 2.0)).a_bar;
+    Coefficients { a_bar, ..rounded(Method::Zoh, problem) }
+}, ["z-scaled", ""])]
+#[case::a_type(Method::Rk4, "legt", |problem: &DenseProblem| with(Method::Rk4, problem, |other| {
+    other.b.iter_mut().for_each(|b| *b = InputType::Bf16.round(*b));
+}), ["", "b-in-bf16"])]
+#[case::lost_digits(Method::Bilinear, "pivots", eliminated, ["pivots-missing"; 2])]
+#[case::zeros_have_a_place_and_no_cause(Method::Zoh, "stable", |problem: &DenseProblem| {
+    let mut got = rounded(Method::Zoh, problem);
+    got.a_bar[..40].fill(0.0);
+    got
+}, ["", ""])]
+#[case::noise_has_no_cause(Method::Zoh, "stable", |problem: &DenseProblem| {
+    let mut got = rounded(Method::Zoh, problem);
+    got.a_bar.iter_mut().enumerate().for_each(|(i, a)| *a *= 1.0 + 1e-3 * (i as f32).sin());
+    got
+}, ["", ""])]
+fn a_failure_is_named_by_its_edit(
+    #[case] method: Method,
+    #[case] regime: &str,
+    #[case] wrong: Wrong,
+    #[case] expected: [&str; 2],
+) {
+    let problem = drawn(regime);
+    // Where digits are lost in f32, that is the arithmetic.
+    let promise = if regime == "pivots" { DensePromise::SINGLE } else { DensePromise::ACCURATE };
+    let case = judged(method, promise, &problem, &wrong(&problem));
+    assert_eq!(case.verdict, Verdict::Fail);
+    let found = causes(&case);
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found.first().copied().unwrap_or_default(), expected, "{found:?}");
+    }
+}
+
+/// Of more digits than f32 has: an error of a few units of f64 passes, and a step rounded to f32 does not.
+#[test]
+fn results_in_double_are_judged_in_double() {
+    let drawn = drawn("legt");
+    let wide = |values: &[f32], by: f64| values.iter().map(|&value| f64::from(value) * by).collect();
+    let problem = DenseProblem {
+        weights: drawn.weights,
+        n: drawn.n,
+        m: drawn.m,
+        delta: wide(&drawn.delta, 1.1),
+        a: wide(&drawn.a, 1.0),
+        b: wide(&drawn.b, 1.0),
+    };
+    let of = |problem: &DenseProblem<f64>| {
+        let Coefficients { a_bar, b_bar } = truth(Method::Poly, problem).expect("certified");
+        let stored = |values: Vec<f64>| Stored {
+            values: values.into_iter().map(|value| value * (1.0 + f64::EPSILON)).collect(),
+            format: Format::F64,
+        };
+        [(DenseName::ABar, stored(a_bar)), (DenseName::BBar, stored(b_bar))].into_iter().collect()
+    };
+    let case = |got: &Named<Stored, DenseName>| {
+        let systems = dense_case::systems(&problem, &[0, 1, 2], DensePromise::DOUBLE);
+        // One is certified, and the others are judged by values of f64.
+        let wanted = dense_case::wanted(Method::Poly.into(), &problem, &systems, 1);
+        explained((Method::Poly.into(), &problem), &wanted, got)
+    };
+    assert_eq!(case(&of(&problem)).verdict, Verdict::Pass);
+    let narrow = problem.delta.iter().map(|&delta| f64::from(delta as f32)).collect();
+    let wrong = case(&of(&DenseProblem { delta: narrow, ..problem.clone() }));
+    assert!(causes(&wrong).iter().all(|names| names[0] == "delta-in-f32"));
 }

@@ -6,8 +6,8 @@
 extern crate holdfast_methods;
 
 pub use holdfast_base::{
-    formula, hexfloat, leftovers, method, named, operation, problem, promise, results, scalar_function,
-    tensor, tensor_file, trapezoidal,
+    formula, hexfloat, leftovers, method, named, operation, parallel, problem, promise, results,
+    scalar_function, tensor, tensor_file, trapezoidal,
 };
 pub use holdfast_judge::judge;
 #[cfg(feature = "kernels")]
@@ -19,7 +19,7 @@ pub use holdfast_truth::{analysis, truth};
 #[cfg(feature = "kernels")]
 #[path = "../../bench/mod.rs"]
 pub mod bench;
-#[path = "../../case.rs"]
+#[path = "../../case/mod.rs"]
 pub mod case;
 #[path = "../../check/mod.rs"]
 pub mod check;

@@ -63,7 +63,8 @@ impl Indices {
         let numbers = match self {
             Indices::All => 0.0,
             Indices::One(_) | Indices::From(_) | Indices::UpTo(_) => index,
-            Indices::Range(..) => 2.0 * index - 1.0,
+            // Both ends, in order.
+            Indices::Range(..) => (2.0 * index - 1.0).max(0.0),
             Indices::EveryNth { period, residues, from } => {
                 let start = if from < period { 0.0 } else { (len as f64 / *period as f64).log2() };
                 let size = (*period as f64).log2();

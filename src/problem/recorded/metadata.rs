@@ -13,7 +13,7 @@ use crate::problem::conventions::{
 use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE};
 use crate::tensor_file::{TensorFile, shown};
 
-const ARITHMETIC: &str = "arithmetic";
+pub(super) const ARITHMETIC: &str = "arithmetic";
 const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 

@@ -19,7 +19,8 @@
 //! `x`, `dt`, `dt_bias`, `initial_states`, `final_states` or `varlen_states`, and `dfinal_states` are other names of `u`, `delta`,
 //! `delta_bias`, `initial_state`, `last_state` and `dlast_state`, in gradients' names too; `states` is one of `chunk_states`.
 //!
-//! Files with tensors that only Mamba-3's rule has are [`TrapezoidalRun`]s (spec.md §7).
+//! Files with tensors that only Mamba-3's rule has are [`TrapezoidalRun`]s (spec.md §7), and those with steps of dense systems
+//! [`DenseRun`]s (§8).
 //!
 //! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
@@ -35,6 +36,7 @@
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
 mod chunks;
+mod dense;
 mod layout;
 mod metadata;
 mod names;
@@ -58,6 +60,7 @@ use crate::problem::stages::StagesError;
 use crate::tensor::{Gradients, Tensors};
 use crate::tensor_file::{TensorFile, TensorFileError, shown};
 
+pub use dense::{Computed, DenseRun, DenseValues};
 pub use layout::Layout;
 use metadata::is_statement;
 pub use metadata::{check_keys, elsewhere};
@@ -182,6 +185,8 @@ pub enum Recorded<R> {
     Scan(Recording<R>),
     /// Of Mamba-3's rule.
     Trapezoidal(Box<TrapezoidalRun>),
+    /// Ā and B̄ of dense systems, without a scan.
+    Dense(Box<DenseRun>),
 }
 
 impl Recorded<File> {
@@ -195,14 +200,17 @@ impl Recorded<File> {
 }
 
 impl<R: Read + Seek + Send> Recorded<R> {
-    /// Checks what the file's header says. A run of Mamba-3's rule is read whole.
+    /// Checks what the file's header says. A run of Mamba-3's rule, or of dense systems, is read whole.
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self> {
-        match trapezoidal::is_of_rule(&file) {
-            true => Ok(Recorded::Trapezoidal(Box::new(TrapezoidalRun::read(file)?))),
-            false => Ok(Recorded::Scan(Recording::new(file)?)),
+        match () {
+            () if dense::is_of_dense(&file) => Ok(Recorded::Dense(Box::new(DenseRun::read(file)?))),
+            () if trapezoidal::is_of_rule(&file) => {
+                Ok(Recorded::Trapezoidal(Box::new(TrapezoidalRun::read(file)?)))
+            }
+            () => Ok(Recorded::Scan(Recording::new(file)?)),
         }
     }
 }

@@ -15,6 +15,7 @@ import sys as _sys
 
 from . import _holdfast, bench
 from ._capture import Capture, capture, watch
+from ._dense import check_dense
 from ._mamba3 import check_mamba3
 from ._recorded import check, record, scan
 from ._report import Case, Diagnosis, Edit, Report, Worst
@@ -38,6 +39,7 @@ __all__ = [
     "bench",
     "capture",
     "check",
+    "check_dense",
     "check_mamba3",
     "discretize",
     "gradients",

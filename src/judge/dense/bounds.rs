@@ -1,4 +1,4 @@
-//! Bounds and verdicts of dense steps, whose Ā and B̄ are matrices, from the conditioning of the very system.
+//! Bounds of dense steps, whose Ā and B̄ are matrices, from the conditioning of the very system.
 //!
 //! With u the unit roundoff of the arithmetic ([`DensePromise`]), norms without an index those of Frobenius, |X| the matrix of moduli,
 //! and n states. What comes out is rounded once more, on store.
@@ -31,23 +31,15 @@
 //! These are worst cases, n for √n and norms for entries: roundings of a good kernel take 5 % of the bound at 4 states, and a few
 //! thousandths of a percent of e^z's at 64 complex ones.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
-
 use nalgebra::{Complex, DMatrix};
 
-use super::scan;
-use super::ulp::Format;
-use super::verdict::{Element, Tally, worst};
-use crate::formula::{Form, Function, Term};
-use crate::method::Method;
+use crate::formula::{Form, Fraction, Function, Term, Transition};
 use crate::problem::Weights;
-use crate::problem::dense::DenseProblem;
 use crate::promise::DensePromise;
-use crate::results::{TensorResult, Wrong};
-use crate::tensor::{Coefficients, DenseName, Named};
 
-type Matrix = DMatrix<Complex<f64>>;
+pub type Matrix = DMatrix<Complex<f64>>;
+/// Δ, A and B.
+pub type Step = (f64, Matrix, Matrix);
 
 /// φ-functions that a B̄ may have.
 const PHIS: usize = 3;
@@ -57,13 +49,16 @@ const TERMS: usize = 50;
 /// Share of a matrix by which the product of its factors in f64 may miss it, with room for growth.
 const FACTORED: f64 = 1e-10;
 
-/// A system, and what all methods' bounds on it have in common.
+/// A system, and what all forms' bounds on it have in common.
 pub struct System {
-    weights: Weights,
-    delta: f64,
-    z: Matrix,
-    b: Matrix,
+    /// Its place among those of a run.
+    pub index: usize,
+    pub weights: Weights,
+    pub delta: f64,
+    pub a: Matrix,
+    pub b: Matrix,
     promise: DensePromise,
+    pub z: Matrix,
     /// x, and e^x, e^{2x}, …, e^z.
     x: Matrix,
     levels: Vec<Level>,
@@ -77,14 +72,90 @@ struct Level {
     error: f64,
 }
 
+/// A matrix in f64, and how far an implementation may be from the exact one before it rounds on store.
+#[derive(Clone, Debug)]
+pub struct Bounded {
+    pub value: Matrix,
+    pub error: DMatrix<f64>,
+}
+
 impl System {
-    pub fn new(problem: &DenseProblem, i: usize, promise: DensePromise) -> Self {
-        let (delta, a, b) = problem.system(i);
-        let z = a * Complex::from(delta);
+    pub fn new(weights: Weights, index: usize, (delta, a, b): Step, promise: DensePromise) -> Self {
+        let z = &a * Complex::from(delta);
         let (x, halvings) = halved(&z, promise.norm);
-        let mut system = System { weights: problem.weights, delta, z, b, promise, x, levels: Vec::new() };
+        let mut system = System { index, weights, delta, a, b, promise, z, x, levels: Vec::new() };
         system.levels = system.exponentials(halvings);
         system
+    }
+
+    /// The same with another step.
+    pub fn with(&self, step: Step) -> Self {
+        System::new(self.weights, self.index, step, self.promise)
+    }
+
+    /// Its step.
+    pub fn step(&self) -> Step {
+        (self.delta, self.a.clone(), self.b.clone())
+    }
+
+    /// Ā (n, n) and B̄ (n, m), the coefficient of u_l.
+    pub fn solved(&self, form: Form) -> [Bounded; 2] {
+        [self.of_state(form.formula().a_bar), self.of_input(form.formula().now())]
+    }
+
+    /// Share of a bound of [`System::solved`] by which its values, which are computed in double, may be off themselves.
+    pub fn own_share(&self) -> f64 {
+        DensePromise::ACCURATE.unit / self.promise.unit
+    }
+
+    /// Unit roundoff of the arithmetic.
+    pub fn unit(&self) -> f64 {
+        self.promise.unit
+    }
+
+    /// ‖z‖ and ‖e^z‖.
+    pub fn norms(&self) -> [f64; 2] {
+        [self.z.norm(), self.exponential().value.norm()]
+    }
+
+    /// Halvings of z before its series, as these kernels choose them.
+    pub fn halvings(&self) -> usize {
+        self.levels.len() - 1
+    }
+
+    fn exponential(&self) -> &Level {
+        &self.levels[self.levels.len() - 1]
+    }
+
+    pub(super) fn of_state(&self, transition: Transition) -> Bounded {
+        let (rows, columns) = self.z.shape();
+        match transition {
+            Transition::Exponential => {
+                let Level { value, error, .. } = self.exponential();
+                Bounded { value: value.clone(), error: DMatrix::from_element(rows, columns, *error) }
+            }
+            Transition::Quotient(alpha) => self.of_quotient(alpha, None, true),
+            Transition::Polynomial(factors) => {
+                let factors: Vec<f64> = factors.iter().map(|factor| factor.value()).collect();
+                self.of_powers(&factors, (1.0, &Matrix::identity(rows, columns)))
+            }
+        }
+    }
+
+    pub(super) fn of_input(&self, terms: &[Term]) -> Bounded {
+        let (mut phis, mut powers, mut pole) = ([(0.0, 0); PHIS], Vec::new(), None);
+        for Term { factor, delta, of } in terms {
+            match of {
+                Function::Phi(k) => phis[k - 1] = (factor.value(), *delta),
+                Function::Power(_) => powers.push(factor.value()),
+                Function::Resolvent(alpha) => pole = Some(*alpha),
+            }
+        }
+        match pole {
+            Some(alpha) => self.of_quotient(alpha, Some(&self.b), true),
+            None if powers.is_empty() => self.of_phis(&phis),
+            None => self.of_powers(&powers, (self.delta, &self.b)),
+        }
     }
 
     fn gamma(&self) -> f64 {
@@ -96,8 +167,8 @@ impl System {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (n, gamma) = (self.z.nrows() as f64, self.gamma());
         let theta = row_norm(&self.x);
-        let rest = remainder(theta);
-        let products = (f64::from(DensePromise::BLOCKS) + 1.0) * gamma * (theta.exp_m1() - theta);
+        let rest = self.promise.remainder(theta);
+        let products = (f64::from(self.promise.degree) / 3.0 + 1.0) * gamma * (theta.exp_m1() - theta);
         let of_z = if rounds_z { unit * theta * theta.exp() } else { 0.0 };
         // Underflows of 2n roundings in each of n² entries, in Frobenius' norm.
         let lost = 2.0 * n * n * underflow;
@@ -114,51 +185,38 @@ impl System {
         levels
     }
 
-    /// Errors that Ā (n, n) and B̄ (n, m) may have before they are rounded on store.
-    fn errors(&self, method: Method) -> [DMatrix<f64>; 2] {
-        if method == Method::Bilinear {
-            return self.of_quotient();
-        }
-        let last = &self.levels[self.levels.len() - 1];
-        let a_bar = DMatrix::from_element(self.z.nrows(), self.z.nrows(), last.error);
-        let (mut phis, mut powers) = ([0.0; PHIS], Vec::new());
-        for Term { factor, of, .. } in Form::from(method).formula().now() {
-            match of {
-                Function::Phi(k) => phis[k - 1] = factor.value(),
-                Function::Power(_) => powers.push(factor.value()),
-                Function::Resolvent(_) => unreachable!("bilinear alone has one"),
-            }
-        }
-        [a_bar, if powers.is_empty() { self.of_phis(&phis) } else { self.of_powers(&powers) }]
-    }
-
-    /// Those of Δ Σ c_k zᵏ B, c_0 first.
-    fn of_powers(&self, factors: &[f64]) -> DMatrix<f64> {
+    /// d Σ c_k zᵏ X of (d, X), c_0 first.
+    pub(super) fn of_powers(&self, factors: &[f64], (delta, of): (f64, &Matrix)) -> Bounded {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
-        let (z, b, delta) = (self.z.map(Complex::norm), self.b.map(Complex::norm), self.delta.abs());
+        let (z, b) = (self.z.map(Complex::norm), of.map(Complex::norm));
         let products = factors.len() - 1;
         let sizes = factors.iter().rev().fold(b.map(|_| 0.0), |sum, factor| &b * *factor + &z * sum);
+        let sum = factors
+            .iter()
+            .rev()
+            .fold(of.map(|_| Complex::ZERO), |sum, factor| of * Complex::from(*factor) + &self.z * sum);
         let each = match products {
             0 => unit,
             _ => products as f64 * (self.gamma() + 4.0 * unit + if rounds_z { unit } else { 0.0 }),
         };
-        sizes.map(|size| delta * (each * size + products as f64 * underflow) + underflow)
+        let error = |size: f64| delta.abs() * (each * size + products as f64 * underflow) + underflow;
+        Bounded { value: sum * Complex::from(delta), error: sizes.map(error) }
     }
 
-    /// Those of Σ w_k Δᵏ φ_k(z) B, w_1 first.
-    fn of_phis(&self, weights: &[f64]) -> DMatrix<f64> {
+    /// Σ w_k Δᵖ φ_k(z) B of (w_k, p), w_1 first.
+    pub(super) fn of_phis(&self, weights: &[(f64, i32)]) -> Bounded {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (n, columns) = self.b.shape();
         let (each, theta) = (self.gamma() + 4.0 * unit, row_norm(&self.x));
         let rounded = if rounds_z { unit * theta } else { 0.0 };
-        let start = (n as f64).sqrt() * ((each + rounded) * theta.exp() + remainder(theta));
-        let mut errors = DMatrix::zeros(n, columns);
+        let start = (n as f64).sqrt() * ((each + rounded) * theta.exp() + self.promise.remainder(theta));
+        let mut sum = Bounded { value: Matrix::zeros(n, columns), error: DMatrix::zeros(n, columns) };
         let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&self.x, k)).collect();
         for c in 0..columns {
             let b = self.b.column(c);
             // Underflows of n + 2 roundings in each of n entries, in their norm; in the series as often as it has terms.
             let lost = underflow * (n as f64 + 2.0) * (n as f64).sqrt();
-            let begun = lost * f64::from(DensePromise::DEGREE);
+            let begun = lost * f64::from(self.promise.degree);
             let mut v: Vec<_> = starts.iter().map(|phi| (phi * b, start * b.camax() + begun)).collect();
             for Level { value, spread, error } in &self.levels[..self.levels.len() - 1] {
                 let frobenius = value.norm();
@@ -180,40 +238,52 @@ impl System {
                 };
                 v = (1..=v.len()).map(next).collect();
             }
-            let mut power = 1.0;
-            for (weight, (v, off)) in weights.iter().zip(&v) {
-                power *= self.delta.abs();
+            for (&(weight, power), (v, off)) in weights.iter().zip(&v) {
+                let by = weight * self.delta.powi(power);
                 for r in 0..n {
-                    errors[(r, c)] += weight * power * (off + 8.0 * unit * v[r].norm()) + underflow;
+                    sum.value[(r, c)] += v[r] * by;
+                    sum.error[(r, c)] += by.abs() * (off + 8.0 * unit * v[r].norm()) + underflow;
                 }
             }
         }
-        errors
+        sum
     }
 
-    fn of_quotient(&self) -> [DMatrix<f64>; 2] {
+    /// M⁻¹(I + (1 − α)z) of M = I − αz, or M⁻¹ΔX. Without pivots its bound is as large as the factors are then.
+    pub(super) fn of_quotient(&self, alpha: Fraction, of: Option<&Matrix>, pivots: bool) -> Bounded {
         let n = self.z.nrows();
-        let half = &self.z * Complex::from(0.5);
-        let m = Matrix::identity(n, n) - &half;
+        let share = &self.z * Complex::from(alpha.value());
+        let m = Matrix::identity(n, n) - &share;
+        let over = match of {
+            Some(of) => of * Complex::from(self.delta),
+            None => Matrix::identity(n, n) + &self.z * Complex::from(alpha.complement().value()),
+        };
         let lu = m.clone().lu();
-        let unknown = |columns| DMatrix::from_element(n, columns, f64::INFINITY);
-        let none = || [unknown(n), unknown(self.b.ncols())];
-        let (Some(inverse), Some(upper)) = (lu.try_inverse(), lu.u().try_inverse()) else { return none() };
-        // M = (PᵀL)U, or nothing is known of it.
-        let mut lower = lu.l();
-        lu.p().inv_permute_rows(&mut lower);
-        if (&lower * lu.u() - &m).norm() > FACTORED * m.norm() {
-            return none();
+        let unknown = |value: Matrix| Bounded { error: value.map(|_| f64::INFINITY), value };
+        let (Some(inverse), Some(value)) = (lu.try_inverse(), lu.solve(&over)) else {
+            return unknown(over.map(|_| f64::NAN.into()));
+        };
+        let (lower, u) = if pivots {
+            // M = (PᵀL)U, or nothing is known of it.
+            let mut lower = lu.l();
+            lu.p().inv_permute_rows(&mut lower);
+            (lower, lu.u())
+        } else {
+            unpivoted(&m)
+        };
+        let Some(upper) = u.clone().try_inverse() else { return unknown(value) };
+        if pivots && (&lower * &u - &m).norm() > FACTORED * m.norm() {
+            return unknown(value);
         }
         let sizes = |of: &Matrix| of.map(Complex::norm);
-        let (lower, u) = (sizes(&lower), sizes(&lu.u()));
-        let DensePromise { unit, underflow, .. } = self.promise;
+        let (lower, u) = (sizes(&lower), sizes(&u));
+        let DensePromise { unit, underflow, is_known, .. } = self.promise;
         let inverse = sizes(&inverse);
-        let own = &inverse * (DMatrix::identity(n, n) + sizes(&half)) * (2.0 * unit);
+        let own = &inverse * (DMatrix::identity(n, n) + sizes(&share)) * (2.0 * unit);
         let growth = (&inverse * &lower + sizes(&upper) * 3.0) * u * (2.0 * self.gamma()) + own;
         let size = growth.norm();
         if size.is_nan() || size > REGULAR {
-            return none();
+            return unknown(value);
         }
         let mut term = &growth * &inverse;
         let mut error = term.clone();
@@ -224,117 +294,39 @@ impl System {
             term = &growth * term;
             error += &term;
         }
-        let b = self.b.map(|b| b.norm() * self.delta.abs());
-        let of_input = &error * &b + (&inverse + &error) * b * (self.gamma() + 3.0 * unit);
-        let mut of_state = error.zip_map(&inverse, |error, inverse| 2.0 * error + unit * 2.0 * inverse);
-        (0..n).for_each(|i| of_state[(i, i)] += unit);
+        let error = match of {
+            None if is_known => {
+                // Ā is computed as 2M⁻¹ − I.
+                let mut error = error.zip_map(&inverse, |error, inverse| 2.0 * error + unit * 2.0 * inverse);
+                (0..n).for_each(|i| error[(i, i)] += unit);
+                error
+            }
+            _ => {
+                let over = sizes(&over);
+                &error * &over + (&inverse + &error) * over * (self.gamma() + 3.0 * unit)
+            }
+        };
         // Underflows on the way are carried as roundings are.
         let lost = underflow * (1.0 + 4.0 * n as f64 * (1.0 + inverse.norm()));
-        [of_state, of_input].map(|errors| errors.map(|error| error + lost))
+        Bounded { value, error: error.map(|error| error + lost) }
     }
 }
 
-/// Ā and B̄ of many systems, judged against certified ones of the same layout.
-pub fn judge(
-    method: Method,
-    problem: &DenseProblem,
-    systems: &[System],
-    got: &Coefficients,
-    want: &Coefficients<f64>,
-) -> Named<TensorResult, DenseName> {
-    let errors: Vec<_> = systems.iter().map(|system| system.errors(method)).collect();
-    let tensors = [
-        (DenseName::ABar, &got.a_bar, &want.a_bar, problem.n),
-        (DenseName::BBar, &got.b_bar, &want.b_bar, problem.m),
-    ];
-    let judged = |(name, got, want, columns): (DenseName, &Vec<f32>, &Vec<f64>, usize)| {
-        let width = problem.weights.width();
-        let place = |at: usize| {
-            let entry = at / width;
-            let (i, within) = (entry / (problem.n * columns), entry % (problem.n * columns));
-            [i, within / columns, within % columns]
-        };
-        let mut tally = Tally::default();
-        let mut failing = Vec::new();
-        for (at, (&got, &want)) in got.iter().zip(want).enumerate() {
-            let [i, r, c] = place(at);
-            let error = errors[i][name as usize][(r, c)];
-            let largest = (want.abs() + error).min(f32::MAX.into());
-            let store = Format::F32.rounding_error(largest);
-            let bound = if error.is_nan() { f64::INFINITY } else { error + store };
-            let element = Element { got: got.into(), want, bound, store };
-            tally.add(element, Format::F32);
-            if bound.is_finite() && (element.distance(Format::F32).ratio > 1.0 || got.is_nan()) {
-                failing.push(place(at));
+/// Factors L and U of a matrix by elimination that takes each pivot as it comes.
+pub(super) fn unpivoted(of: &Matrix) -> (Matrix, Matrix) {
+    let n = of.nrows();
+    let (mut lower, mut upper) = (Matrix::identity(n, n), of.clone());
+    for k in 0..n {
+        for r in k + 1..n {
+            let factor = upper[(r, k)] / upper[(k, k)];
+            lower[(r, k)] = factor;
+            for c in k..n {
+                let product = factor * upper[(k, c)];
+                upper[(r, c)] -= product;
             }
         }
-        let ratio = tally.worst.map_or(f64::NAN, |(_, _, distance)| distance.ratio);
-        let shown = |(at, element, distance)| {
-            let [i, r, c] = place(at);
-            let part = if width == 1 { "" } else { [".re", ".im"][at % 2] };
-            let inputs = vec![
-                format!("system {i}: {} states, delta = {:e}", problem.n, problem.delta[i]),
-                format!(
-                    "‖z‖ = {:.3e}, ‖e^z‖ = {:.3e}",
-                    systems[i].z.norm(),
-                    systems[i].levels.last().map_or(f64::NAN, |level| level.value.norm())
-                ),
-            ];
-            worst(&format!("{name}{part}"), vec![i, r, c], element, distance, inputs)
-        };
-        let mut result = scan::of_tally(&tally, ratio, shown);
-        if let Some(&first) = failing.first() {
-            result.wrong = vec![located(problem, columns, &failing, first, want.len())];
-        }
-        (name, result)
-    };
-    tensors.into_iter().map(judged).collect()
-}
-
-/// Where the failing entries are: which systems, and what part of their matrices.
-fn located(
-    problem: &DenseProblem,
-    columns: usize,
-    failing: &[[usize; 3]],
-    first: [usize; 3],
-    judged: usize,
-) -> Wrong {
-    let mut places = Vec::new();
-    let count = problem.delta.len();
-    let wrong: Vec<usize> = (0..count).filter(|i| failing.iter().any(|at| at[0] == *i)).collect();
-    if wrong.len() < count {
-        places.push(format!("system {}", wrong.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")));
     }
-    if columns == problem.n && problem.n > 1 {
-        let sides = failing.iter().map(|at| at[1].cmp(&at[2])).collect::<BTreeSet<Ordering>>();
-        let side = match *sides.into_iter().collect::<Vec<_>>() {
-            [Ordering::Equal] => "the diagonal",
-            [Ordering::Less] => "above the diagonal",
-            [Ordering::Greater] => "below the diagonal",
-            [Ordering::Less, Ordering::Greater] => "off the diagonal",
-            _ => "",
-        };
-        places.extend(Some(side).filter(|side| !side.is_empty()).map(str::to_owned));
-    }
-    for (axis, name, size) in [(1, "row", problem.n), (2, "column", columns)] {
-        let all = || failing.iter().map(|at| at[axis]);
-        let (low, high) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-        match () {
-            () if size == 1 || (low, high) == (0, size - 1) => {}
-            () if low == high => places.push(format!("{name} {low}")),
-            () if high == size - 1 => places.push(format!("{name}s from {low} on")),
-            () => places.push(format!("{name}s {low} to {high}")),
-        }
-    }
-    Wrong {
-        values: String::new(),
-        elements: failing.len(),
-        judged,
-        first: first.to_vec(),
-        places,
-        covers: 0,
-        like: String::new(),
-    }
+    (lower, upper)
 }
 
 /// The largest sum of a row by |re| + |im|, as kernels halve by it.
@@ -361,13 +353,6 @@ fn series(x: &Matrix, k: usize) -> Matrix {
         sum = Matrix::identity(n, n) + x * sum / Complex::from((j + k) as f64);
     }
     sum / Complex::from((1..=k).product::<usize>() as f64)
-}
-
-/// Rest of the series of e^θ beyond the kernels' degree.
-fn remainder(theta: f64) -> f64 {
-    let first = (1..=DensePromise::DEGREE + 1).fold(1.0, |term, k| term * theta / f64::from(k));
-    // The terms after it fall faster than these.
-    first * (theta / f64::from(DensePromise::DEGREE)).exp() * (1.0 + theta)
 }
 
 /// At least the 2-norm, and at most n^(1/16) times it.

@@ -1,6 +1,8 @@
 //! One method on one problem through truth, bounds and judge, whatever its output comes from: a backend that runs here
 //! ([`crate::verify`]; a foreign header is one), or a recording ([`crate::check`](mod@crate::check)).
 
+pub mod dense;
+
 use std::sync::Arc;
 
 use crate::formula::Form;

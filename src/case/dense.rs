@@ -1,0 +1,71 @@
+//! Dense steps of one form through truth, bounds and judge, whoever computed them.
+
+use crate::formula::Form;
+use crate::judge::dense::{self, Stored, System, Wanted};
+use crate::judge::diagnose::Work;
+use crate::judge::scan::{self, Described, Place};
+use crate::parallel;
+use crate::problem::dense::DenseProblem;
+use crate::problem::{InputType, Operand, Shape};
+use crate::promise::DensePromise;
+use crate::results::explained::diagnosed;
+use crate::results::{CaseResult, Verdict};
+use crate::tensor::{DenseName, Named};
+use crate::truth::{TruthError, dense_systems};
+
+/// Those of a problem's systems that are judged, with their bounds.
+pub fn systems<T: Copy + Into<f64> + Sync>(
+    problem: &DenseProblem<T>,
+    chosen: &[usize],
+    promise: DensePromise,
+) -> Vec<System> {
+    parallel::map(chosen, &|&i| System::new(problem.weights, i, problem.system(i), promise))
+}
+
+/// What systems have to be: as many as asked for by a certified truth, and the others by values of f64.
+///
+/// # Errors
+/// A system that has no truth.
+pub fn wanted<'s, T: Copy + Into<f64> + Sync>(
+    form: Form,
+    problem: &DenseProblem<T>,
+    systems: &'s [System],
+    certified: usize,
+) -> Result<Wanted<'s>, TruthError> {
+    let mut wanted = Wanted::quick(form, problem.weights, systems);
+    let of_system = |system: &System| dense_systems::of_system(form, problem, system.index);
+    let solved = parallel::map(&systems[..certified.min(systems.len())], &of_system);
+    for (at, truth) in solved.into_iter().enumerate() {
+        wanted.certify(at, truth?);
+    }
+    Ok(wanted)
+}
+
+/// The verdict on what was computed.
+pub fn judge<T>(
+    (form, problem): (Form, &DenseProblem<T>),
+    place: Place,
+    wanted: Result<&Wanted, &TruthError>,
+    got: &Named<Stored, DenseName>,
+) -> CaseResult {
+    match wanted {
+        Ok(wanted) => scan::case(form, described(problem), place, dense::judge(wanted, got)),
+        Err(error) => {
+            let (verdict, reason) = (Verdict::Unmeasured, error.to_string());
+            scan::without_output(form, described(problem), place, verdict, reason)
+        }
+    }
+}
+
+/// Says what a case that fails is computed as, where it is found.
+pub fn explain(case: &mut CaseResult, wanted: &Wanted, got: &Named<Stored, DenseName>, work: &Work) {
+    let explained = dense::explain(wanted, got, &case.tensors, work);
+    diagnosed(case, explained);
+}
+
+/// Systems are in the place of channels, and none has a sequence.
+pub fn described<T>(problem: &DenseProblem<T>) -> Described {
+    let shape = Shape { batch: 1, dim: problem.delta.len(), dstate: problem.n, seqlen: 1, groups: 1 };
+    let (b, c) = (Operand::Constant, Operand::Constant);
+    Described { shape, weights: problem.weights, input: InputType::F32, b, c }
+}

@@ -1,0 +1,126 @@
+//! Ways to compute a formula that lose digits.
+
+use nalgebra::DMatrix;
+use num_complex::Complex64;
+
+use super::slips::ROUNDED;
+use super::text::{SPECIFIED, written};
+use super::{Bounded, Failing, GROWTH, Hypothesis, Matrix};
+use crate::formula::Transition;
+use crate::judge::dense::bounds::unpivoted;
+use crate::judge::ulp::Format;
+use crate::tensor::DenseName;
+
+/// Share of a looser bound that errors take at least where they are of its kind.
+const LEAST: f64 = 1e-4;
+
+impl Failing<'_> {
+    /// Ways to compute the formula that lose digits. Their errors are no numbers that could be told ahead: what fails is allowed by them, and by
+    /// nothing near to what careful ways are allowed.
+    pub(super) fn looser(&self) -> Vec<Hypothesis<'_>> {
+        let (formula, specified) = (self.formula(), written(self.name, self.formula(), SPECIFIED));
+        let is_state = self.name == DenseName::ABar;
+        let mut all = Vec::new();
+        // What is stated to be computed in double may be computed in f32.
+        let is_stated = |format: Format| {
+            format == self.got.format && self.wanted.systems[0].unit() < 0.5f64.powi(format.precision)
+        };
+        let may_be = |(format, _): &(Format, &str)| self.is_on_grid(*format) || is_stated(*format);
+        for (format, name) in ROUNDED.into_iter().filter(may_be) {
+            let of_system = move |place: usize| {
+                let unit = 0.5f64.powi(format.precision);
+                let Bounded { value, error } = self.tensor(self.system(place));
+                Some(Bounded { value, error: error * (unit / self.system(place).unit()) })
+            };
+            let what = format!("results are numbers of {name}, and errors those of arithmetic in it");
+            let computed = format!("{specified} in {name}");
+            all.push(Hypothesis::new(
+                &format!("arithmetic-in-{name}"),
+                &what,
+                &computed,
+                Box::new(of_system),
+            ));
+        }
+        if let Some(alpha) = formula.pole() {
+            let of_system = move |place: usize| {
+                let system = self.system(place);
+                let of = (!is_state).then(|| system.b.clone());
+                let m = Matrix::identity(self.elements.n, self.elements.n)
+                    - &system.z * Complex64::from(alpha.value());
+                let (lower, upper) = unpivoted(&m);
+                let mut bounded = system.of_quotient(alpha, of.as_ref(), false);
+                if !lower.iter().chain(upper.iter()).all(|x| x.is_finite()) {
+                    bounded.error.fill(f64::INFINITY);
+                }
+                Some(bounded)
+            };
+            let what = "errors are those of elimination that takes each pivot as it comes";
+            let computed = format!("{specified} without pivots");
+            all.push(Hypothesis::new("pivots-missing", what, &computed, Box::new(of_system)));
+        }
+        if is_state && formula.a_bar == Transition::Exponential {
+            let of_system = |place: usize| {
+                let system = self.system(place);
+                let sizes = system.z.map(|x| Complex64::from(x.norm()));
+                let grown =
+                    system.with((1.0, sizes, system.b.clone())).of_state(Transition::Exponential).value;
+                let [exact, _] = system.solved(self.wanted.form);
+                let each = 2.0 * self.elements.n as f64 * system.unit();
+                Some(Bounded { value: exact.value, error: grown.map(|x| each * x.norm()) })
+            };
+            let what = "errors are those of a series of e^z that is taken of all of z, without halving it";
+            all.push(Hypothesis::new("series-unscaled", what, "Σ_k (ΔA)ᵏ/k!", Box::new(of_system)));
+        }
+        if !is_state && formula.phis() > 0 {
+            let of_system = move |place: usize| {
+                let system = self.system(place);
+                let inverse = system.z.clone().try_inverse()?.map(Complex64::norm);
+                let [state, input] = system.solved(self.wanted.form);
+                let n = self.elements.n as f64;
+                let sizes =
+                    state.value.map(Complex64::norm) + DMatrix::identity(self.elements.n, self.elements.n);
+                let mut error = (state.error + sizes * (n * system.unit())) * system.b.map(Complex64::norm);
+                for _ in 0..formula.phis() {
+                    error = &inverse * error;
+                }
+                let delta = system.delta.abs().powi(formula.phis() as i32).max(system.delta.abs());
+                Some(Bounded { value: input.value, error: &input.error + error * delta })
+            };
+            let what = "errors are those of a division by A, as A⁻¹(e^z − I)B has it";
+            all.push(Hypothesis::new(
+                "divided-by-a",
+                what,
+                "A⁻¹(exp(ΔA) − I)B and the like",
+                Box::new(of_system),
+            ));
+        }
+        all
+    }
+
+    /// Whether all that fails is allowed by a looser bound, and no system by one far below it or hardly above the usual one; errors of this kind
+    /// are in most of the entries that may have some.
+    pub(super) fn is_allowed(&self, hypothesis: &Hypothesis) -> bool {
+        let (mut wrong, mut all) = (0, 0);
+        let of_system = |&place: &usize| {
+            let Some(bounded) = self.changed(hypothesis, place) else { return false };
+            let usual = &self.wanted.matrices[place][self.name as usize];
+            let grows =
+                bounded.error.norm() >= GROWTH * usual.error.norm() || !bounded.error.norm().is_finite();
+            let mut worst: f64 = 0.0;
+            for at in self.values(place) {
+                let (one, error) = (self.element(at), self.error(&bounded, at));
+                let is_right = one.distance(self.got.format).ratio <= 1.0;
+                (wrong, all) = (wrong + usize::from(!is_right), all + 1);
+                let ratio =
+                    if error.is_finite() { (one.got - one.want).abs() / (error + one.store) } else { 1.0 };
+                worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
+            }
+            grows && (LEAST..=1.0).contains(&worst)
+        };
+        !self.work.is_over()
+            && self.work.asks(&hypothesis.name)
+            && !self.systems.is_empty()
+            && self.systems.iter().all(of_system)
+            && 2 * wrong >= all
+    }
+}

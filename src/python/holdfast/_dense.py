@@ -1,0 +1,121 @@
+"""Steps of dense systems (the specification, §8): Ā and B̄ that somebody computed, judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _holdfast
+from ._arrays import Host, origin, to_host
+from ._layout import Tensor
+from ._names import called, diagnosis_of, known_kind, meant
+from ._recorded import known_method, known_number, known_seed, run_of
+from ._report import Report
+from ._words import of_error
+
+__tracebackhide__ = True
+
+#: Axes of a tensor behind those of its systems.
+_MATRICES = {"A": "(…, n, n)", "B": "(…, n, m)", "A_bar": "(…, n, n)", "B_bar": "(…, n, m)"}
+
+
+def _read(name: str, array: Any) -> tuple[Host, bool]:
+    """The array with the parts of its numbers in a last axis if they are complex, and whether they are."""
+    import numpy
+
+    if not isinstance(array, Host) and getattr(getattr(array, "dtype", None), "name", "") == "complex128" or "complex128" in str(
+        getattr(array, "dtype", "")
+    ):
+        whole = numpy.ascontiguousarray(array.detach().cpu().numpy() if hasattr(array, "detach") else numpy.asarray(array))
+        return Host(whole.view("float64").reshape(*whole.shape, 2), "F64"), True
+    host = to_host(name, array)
+    return host, host.stored == "C64"
+
+
+def _spread(name: str, array: Any, leading: tuple[int, ...]) -> Tensor:
+    """A tensor of all systems, whose leading axes are these or broadcast to them."""
+    import math
+
+    import numpy
+
+    host, is_complex = _read(name.split(".")[0], array)
+    parts = (2,) if is_complex and host.stored == "F64" else ()
+    tail = host.array.shape[host.array.ndim - 2 - len(parts) :]
+    is_output = "." in name
+    try:
+        if len(tail) != 2 + len(parts):
+            raise ValueError
+        if is_output and host.array.shape[: -len(tail)] != leading:
+            raise ValueError
+        whole = numpy.broadcast_to(host.array, leading + tail)
+    except ValueError:
+        short = name.split(".")[0]
+        how = "with the axes of delta in front" if is_output else "whose front axes broadcast to delta's"
+        raise ValueError(
+            f"tensor `{short}` has shape {tuple(host.array.shape)}, expected {_MATRICES[short]} {how}, {leading} "
+            f"(hint: {short}[..., None] where there is one input)"
+        ) from None
+    count = math.prod(leading)
+    return Tensor(name, host.stored, [count, *tail], whole.reshape(count, *tail))
+
+
+@called
+def check_dense(
+    delta: Any,
+    A: Any,
+    B: Any,
+    *,
+    method: str = "zoh",
+    A_bar: Any = None,
+    B_bar: Any = None,
+    arithmetic: str | None = None,
+    systems: int | None = None,
+    diagnosis: float | str = 10,
+    name: str = "arrays",
+    seed: int = 1,
+    threads: int | None = None,
+) -> Report:
+    """Judges Ā and B̄ that were computed of systems x' = A x + B u whose A is a matrix.
+
+    delta: (…), a number or one for each system; A: (…, n, n) and B: (…, n, m), whose front axes broadcast to delta's; real or complex,
+        of any floating type
+    A_bar, B_bar: (…, n, n) and (…, n, m), with delta's axes in front; one of them at least
+    method: one of `methods()` or a textbook form that reads the input of its own position: "zoh-exact", "bilinear"
+    arithmetic: "f64" where results were computed in double and stored in less; else it is f64 where they are stored so, and f32
+    systems: how many to judge, drawn by the seed; None for all
+
+    A Python float for delta is taken as the type of A has it. Raises ValueError for arrays that are no such steps.
+    """
+    import numpy
+
+    method = known_method(method)
+    known_kind("name", name, isinstance(name, str), "a text", "it identifies the run in a report")
+    systems = None if systems is None else known_number("systems", systems, "leave it out for all of them")
+    threads = None if threads is None else known_number("threads", threads, "leave it out for all of them")
+    if A_bar is None and B_bar is None:
+        raise ValueError("found neither A_bar nor B_bar, expected one at least (hint: A_bar=scipy.linalg.expm(delta * A))")
+    of_a, _ = _read("A", A)
+    if isinstance(delta, (int, float)):
+        kind = "float64" if of_a.stored == "F64" else "float32"
+        delta = numpy.asarray(delta, dtype=kind)
+    steps = to_host("delta", delta)
+    leading = tuple(int(size) for size in steps.array.shape)
+    made = [Tensor("delta", steps.stored, [steps.array.size], steps.array.reshape(-1))]
+    named = {"A": A, "B": B, f"A_bar.{method}": A_bar, f"B_bar.{method}": B_bar}
+    made += [_spread(tensor, array, leading) for tensor, array in named.items() if array is not None]
+    stated = {} if arithmetic is None else {"arithmetic": meant("arithmetic", arithmetic, ("f32", "f64"), "in which it was computed")}
+    try:
+        judged = _holdfast.check(
+            run_of(made),
+            {**origin(B_bar if A_bar is None else A_bar), **stated},
+            name,
+            "holdfast.check_dense(…)",
+            channels=systems,
+            seed=known_seed(seed),
+            backend="cpu",
+            diagnosis=diagnosis_of(diagnosis),
+            causes=[],
+            threads=threads,
+        )
+    except ValueError as error:
+        raise ValueError(of_error(str(error))) from None
+    return Report(judged)
