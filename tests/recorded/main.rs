@@ -16,6 +16,7 @@ mod budget;
 mod chunks;
 mod conventions;
 mod decode;
+mod dense;
 mod fast_math;
 mod files;
 mod formulas;

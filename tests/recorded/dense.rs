@@ -1,0 +1,127 @@
+//! Promise: steps of dense systems that others computed are read or refused, judged in the arithmetic that they are stored or stated
+//! in, and what is wrong with them is said.
+
+use std::path::Path;
+
+use holdfast::check::{Options, check_recorded};
+use holdfast::judge::diagnose::Budget;
+use holdfast::problem::recorded::Recorded;
+use holdfast::results::{CaseResult, Verdict};
+use rstest::rstest;
+use safetensors::Dtype;
+
+use crate::support::binary::{holdfast, text};
+use crate::written::{File, Tensor, tensor};
+
+/// SciPy, PyTorch, JAX and NumPy pass in both, and what divides by A has its name.
+#[rstest]
+#[case("float32")]
+#[case("float64")]
+fn libraries_pass_and_a_division_by_a_does_not(#[case] name: &str) {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/recorded/dense-legs-{name}.safetensors"));
+    let output = holdfast(&["check", path.to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let console = text(&output.stdout);
+    for says in [
+        "10 cases: 9 pass, 1 fail",
+        "zoh-exact.inverse",
+        "looks like divided-by-a",
+        "of 3 systems by a certified",
+    ] {
+        assert!(console.contains(says), "{says} in\n{console}");
+    }
+}
+
+/// Two systems of two states and one input, and their e^z and ΔB: [[0, 1], [0, 0]] and the identity.
+fn file(dtype: Dtype) -> File {
+    let e = std::f32::consts::E;
+    let mut file = File::default();
+    let of = |shape: &[usize], values: &[f32]| tensor(dtype, shape, values);
+    file.set("delta", of(&[2], &[0.5, 1.0]));
+    file.set("A", of(&[2, 2, 2], &[0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]));
+    file.set("B", of(&[2, 2, 1], &[1.0, 2.0, 3.0, 4.0]));
+    file.set("A_bar.zoh", of(&[2, 2, 2], &[1.0, 0.5, 0.0, 1.0, e, 0.0, 0.0, e]));
+    file.set("B_bar.zoh", of(&[2, 2, 1], &[0.5, 1.0, 3.0, 4.0]));
+    file
+}
+
+fn check(file: &File, channels: Option<usize>) -> Result<(CaseResult, String), String> {
+    let bytes = file.bytes();
+    let file = holdfast::tensor_file::TensorFile::new(std::io::Cursor::new(&bytes), bytes.len() as u64);
+    let recorded =
+        Recorded::new(file.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
+    let options = Options { channels, diagnosis: Budget::Thorough, ..Options::EVERYTHING };
+    let checked = check_recorded(None, ("run", "run"), &recorded, &options, &|| {});
+    let mut checked = checked.map_err(|error| error.to_string())?;
+    Ok((checked.cases.swap_remove(0), checked.note.why))
+}
+
+/// e rounded to f32 is right in f32, and where f64 is computed and rounded, and in f64 it is not.
+#[test]
+fn the_arithmetic_is_what_is_stored_or_stated() {
+    let verdict = |file: &File| check(file, None).expect("a run").0.verdict;
+    assert_eq!(verdict(&file(Dtype::F32)), Verdict::Pass);
+    assert_eq!(verdict(&file(Dtype::F32).stating(&[("arithmetic", "f64")])), Verdict::Pass);
+    assert_eq!(verdict(&file(Dtype::F64)), Verdict::Fail);
+    assert_eq!(verdict(&file(Dtype::F64).stating(&[("arithmetic", "f32")])), Verdict::Pass);
+    // An ulp of f32 is more than what rounding leaves.
+    let mut off = file(Dtype::F32);
+    off.set(
+        "A_bar.zoh",
+        tensor(Dtype::F32, &[2, 2, 2], &[1.0, 0.5, 0.0, 1.0, 2.718_282_2, 0.0, 0.0, 2.718_282_2]),
+    );
+    assert_eq!(verdict(&off), Verdict::Pass);
+    assert_eq!(verdict(&off.stating(&[("arithmetic", "f64")])), Verdict::Fail);
+}
+
+/// One A for all systems, names of others, and complex numbers in either layout; and one system alone of a wrong run.
+#[test]
+fn systems_share_matrices_and_are_sampled() {
+    let shared = |dtype| {
+        let mut file = File::default();
+        let of = |shape: &[usize], values: &[f32]| match dtype {
+            Dtype::C64 => tensor(Dtype::C64, &shape[..shape.len() - 1], values),
+            _ => tensor(dtype, shape, values),
+        };
+        // A = [[0, i], [0, 0]]
+        file.set("dt", tensor(Dtype::F32, &[3], &[0.5, 1.0, 2.0]));
+        file.set("A", of(&[1, 2, 2, 2], &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]));
+        file.set("B", of(&[3, 2, 1, 2], &[1.0; 12]));
+        let a_bar = |delta: f32| [1.0, 0.0, 0.0, delta, 0.0, 0.0, 1.0, 0.0];
+        file.set("A_bar.bilinear.mine", of(&[3, 2, 2, 2], &[0.5, 1.0, 2.0].map(a_bar).concat()));
+        file
+    };
+    for dtype in [Dtype::F32, Dtype::C64] {
+        let (case, why) = check(&shared(dtype), None).expect("a run");
+        assert_eq!((case.verdict, case.judged), (Verdict::Pass, 24), "{}", case.reason);
+        assert_eq!(case.id, "run/bilinear.mine");
+        assert!(why.starts_with("recorded steps of 3 dense systems of 2 states"), "{why}");
+    }
+    let (case, why) = check(&shared(Dtype::F32), Some(2)).expect("a run");
+    assert_eq!((case.verdict, case.judged), (Verdict::Pass, 16));
+    assert!(why.contains("sampled: 2 systems judged"), "{why}");
+}
+
+#[rstest]
+#[case::no_b(|file: File| file.without("B"), "tensor `B` is missing")]
+#[case::not_square(|file: File| file.with("A", zeros(&[2, 2, 3])), "tensor `A` has shape (2, 2, 3), expected (2, 2, 2)")]
+#[case::no_systems_in_front(|file: File| file.with("A", zeros(&[2, 2])), "tensor `A` has shape (2, 2), expected (systems, n, n)")]
+#[case::not_shared_evenly(|file: File| file.with("B", zeros(&[3, 2, 1])), "tensor `B` has shape (3, 2, 1), expected (2, 2, 1)")]
+#[case::many_states(|file: File| file.with("A", zeros(&[2, 65, 65])), "tensor `A` has n = 65, expected at most 64")]
+#[case::nothing(|file: File| file.with("delta", zeros(&[0])), "tensor `delta` has systems = 0, expected at least 1")]
+#[case::a_scan_beside(|file: File| file.with("u", zeros(&[2])), "tensor `u` is none of a recorded run's, expected delta, A, B, A_bar.METHOD")]
+#[case::a_wrong_method(|file: File| file.with("A_bar.zho", zeros(&[2, 2, 2])), "tensor `A_bar.zho` is of no known method")]
+#[case::two_inputs(|file: File| file.with("B_bar.foh-causal", zeros(&[2, 2, 1])), "tensor `B_bar.foh-causal` is of no known method")]
+#[case::integers(|file: File| file.with("B_bar.zoh", Tensor { dtype: Dtype::I32, ..zeros(&[2, 2, 1]) }), "tensor `B_bar.zoh` is of type I32")]
+#[case::not_finite(|file: File| file.with("B", tensor(Dtype::F32, &[2, 2, 1], &[1.0, f32::NAN, 1.0, 1.0])), "tensor `B` is NaN at (0, 1, 0)")]
+#[case::a_statement_of_scans(|file: File| file.stating(&[("delta_softplus", "true")]), "metadata `delta_softplus` is `true`, expected no such statement")]
+#[case::other_arithmetic(|file: File| file.stating(&[("arithmetic", "bf16")]), "metadata `arithmetic` is `bf16`, expected f32 or f64")]
+fn what_is_no_run_is_refused(#[case] wrong: fn(File) -> File, #[case] said: &str) {
+    let error = check(&wrong(file(Dtype::F32)), None).expect_err("refused");
+    assert!(error.starts_with(said), "{error}");
+}
+
+fn zeros(shape: &[usize]) -> Tensor {
+    tensor(Dtype::F32, shape, &vec![0.0; shape.iter().product()])
+}
