@@ -34,8 +34,11 @@ HOLDFAST_DEVICE constexpr T inverse_factorial() {
 
 // Terms of e^x in blocks of three, and the norm of x from which z is halved once more: what is left is 2⁻⁴⁴ (double) and 2⁻²⁸ (f32). Each
 // halving doubles the errors before it, so that f32 has few.
-constexpr int kBlocks = 5;
-constexpr int kDegree = 3 * kBlocks;
+struct Series {
+  static constexpr int kDegree = 15;
+  // Halvings of any z that is in range; of larger ones there is no e^z.
+  static constexpr int kMostHalvings = 160;
+};
 template <class T>
 HOLDFAST_DEVICE constexpr T largest_norm() {
   return sizeof(T) == 8 ? T(1) : T(2);
@@ -52,9 +55,6 @@ HOLDFAST_EVERYWHERE constexpr int resident(int side) {
   const int blocks = 65536 / registers / holdfast_launch::dense_most_threads(side);
   return blocks > 0 ? blocks : 1;
 }
-
-// Halvings of any z that is in range; of larger ones there is no e^z.
-constexpr int kMostHalvings = 160;
 
 // The weight of Δᵏφ_k(z)B in B̄.
 HOLDFAST_DEVICE double phi_weight(Method method, int k) {
@@ -124,7 +124,7 @@ __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::dense_most_threads(kSide
   team.wait();
   T norm = team.norm(x), share = 1;
   int halvings = 0;
-  for (; norm > largest_norm<T>() && halvings < kMostHalvings; ++halvings) {
+  for (; norm > largest_norm<T>() && halvings < Series::kMostHalvings; ++halvings) {
     norm *= T(0.5);
     share *= T(0.5);
   }
@@ -139,7 +139,7 @@ __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::dense_most_threads(kSide
     W *from = now, *to = next;
     team.over_panel([&](int r, int c) { from[r * kPanel + c] = b(r, c); });
     team.wait();
-    for (int j = kDegree; j > 0; --j) {
+    for (int j = Series::kDegree; j > 0; --j) {
       const T of_rest = T(1) / static_cast<T>(highest + j);
       team.over_panel([&](int r, int c) {
         to[r * kPanel + c] = b(r, c) + scaled(team.row_product(x, from, r, c), of_rest);
@@ -183,11 +183,11 @@ __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::dense_most_threads(kSide
   power = team.product(square, x);
   team.wait();
   team.share(power, x);
-  scale(power, inverse_factorial<kDegree, T>());
-  add_block<kDegree - 3>(team, z, square, power);
+  scale(power, inverse_factorial<Series::kDegree, T>());
+  add_block<Series::kDegree - 3>(team, z, square, power);
   team.share(power, e);
   team.wait();
-  add_blocks<kDegree - 6>(team, z, square, x, e);
+  add_blocks<Series::kDegree - 6>(team, z, square, x, e);
 
   // As many steps as any matrix of the warp has.
   int steps = halvings;
