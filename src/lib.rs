@@ -39,7 +39,7 @@
 //! | what the methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
 //! | why a bound is what it is | [`judge::budget`], [`promise::allowance`] |
 //! | why the truth is one | [`truth::dense::floor`], [`truth::certify`] |
-//! | why a bound of a dense step is what it is | [`judge::dense`] |
+//! | why a bound of a dense step is what it is | [`judge::dense::bounds`] |
 //! | what a gradient is | [`truth::gradient`] |
 //! | how Mamba-3's rule is judged | [`trapezoidal`], [`judge::trapezoidal`] |
 //! | which inputs are hard | [`problem::regime`] |

@@ -65,6 +65,8 @@ impl JudgeOn {
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
     state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), state_type (bf16 or f16, of a state that is stored so after each step), \
     state_read (stored or unrounded), chunk (positions of a chunk), and any notes, which are not used. METHOD is one of {methods}.\n\n\
+    A file with A_bar.METHOD[.LABEL] (systems, n, n) or B_bar.METHOD[.LABEL] (systems, n, m) has steps of systems with a dense A (systems, n, n), with \
+    delta (systems) and B (systems, n, m), in F64 as well; arithmetic is f32 or f64 there.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
@@ -77,7 +79,7 @@ pub struct Args {
     /// The recorded runs
     #[arg(required = true, value_name = "RUN.safetensors")]
     pub runs: Vec<PathBuf>,
-    /// Channels to judge of each run, drawn by the seed, for a quick look [default: all]
+    /// Channels, or dense systems, to judge of each run, drawn by the seed, for a quick look [default: all]
     #[arg(long, value_name = "N")]
     pub channels: Option<NonZeroUsize>,
     /// What is rounded to fewer bits on the way: f16, bf16 or tf32 for all stages, or some of delta, du, state, y and

@@ -20,13 +20,17 @@
 //! series. A doubling, v_k ← 2⁻ᵏ(e v_k + Σ v_j/(k−j)!), is off by what its parts are, (‖e‖₂ + ‖δe‖)‖δv_k‖ + ‖δe‖‖v_k‖ + Σ ‖δv_j‖/(k−j)!, and by (γ + 4u) of
 //! the sizes of its terms.
 //!
-//! **Polynomials** of `rk4`, and `zoh`'s ΔB, entry by entry: each term |z|ᵏ|B| passes up to three products, each with a few roundings.
+//! **Polynomials** of `rk4` and others, and `zoh`'s ΔB, entry by entry: each term |z|ᵏ|B| passes as many products, each with a few roundings.
 //!
-//! **Quotients.** Ā = 2M⁻¹ − I and B̄ = M⁻¹ΔB for M = I − z/2. M⁻¹ by Gauss–Jordan elimination with partial pivoting: |δM⁻¹| ≤ G(|M⁻¹| + |δM⁻¹|),
-//! G = 2γ(|M⁻¹||L||U| + 3|U⁻¹||U|) (Higham, Accuracy and Stability, 2nd ed., theorem 14.5, by columns) + 2u|M⁻¹|(I + |z/2|) for the roundings of
+//! **Quotients.** Ā = 2M⁻¹ − I and B̄ = M⁻¹ΔB for M = I − αz, α = ½. M⁻¹ by Gauss–Jordan elimination with partial pivoting: |δM⁻¹| ≤ G(|M⁻¹| + |δM⁻¹|),
+//! G = 2γ(|M⁻¹||L||U| + 3|U⁻¹||U|) (Higham, Accuracy and Stability, 2nd ed., theorem 14.5, by columns) + 2u|M⁻¹|(I + |αz|) for the roundings of
 //! M itself: the sum of Gᵏ|M⁻¹|. Where ‖G‖ is above ½, M cannot be told from a singular matrix, and the bound is infinite. L and U are those of
 //! pivots in f64: where two entries of a column are alike to a few roundings a kernel may take the other row, whose factors are as large to a
 //! small factor. Not pivoting at all is not within it where the factors grow.
+//!
+//! Others may solve for M⁻¹N, N = I + (1 − α)z, or multiply by an inverse: |δ(M⁻¹N)| ≤ |δM⁻¹||N| + (γ + 3u)(|M⁻¹| + |δM⁻¹|)|N| has room for both
+//! (Higham, theorem 9.4 and §14.1). Their exponentials are taken to be no worse than by a series of degree 18 from a norm of 1 on; for Padé
+//! approximants that is not derived, but seen.
 //!
 //! These are worst cases, n for √n and norms for entries: roundings of a good kernel take 5 % of the bound at 4 states, and a few
 //! thousandths of a percent of e^z's at 64 complex ones.

@@ -1,7 +1,7 @@
-//! Dense steps, whose Ā and B̄ are matrices: bounds, verdicts, where a failure is, and what it is computed as.
+//! Dense steps, whose Ā and B̄ are matrices: [`bounds`], verdicts, where a failure is, and what it is computed as ([`edits`]).
 
-mod bounds;
-mod edits;
+pub mod bounds;
+pub mod edits;
 
 use num_complex::Complex64;
 
