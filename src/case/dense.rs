@@ -13,19 +13,27 @@ use crate::results::{CaseResult, Verdict};
 use crate::tensor::{DenseName, Named};
 use crate::truth::{TruthError, dense_systems};
 
-/// Those of a problem's systems that are judged, with their bounds.
+/// States² × systems whose exponentials are kept.
+const KEPT: usize = 1 << 19;
+
+/// Those of a problem's systems that are judged; few have what several forms' bounds take at hand.
 pub fn systems<T: Copy + Into<f64> + Sync>(
     problem: &DenseProblem<T>,
     chosen: &[usize],
     promise: DensePromise,
 ) -> Vec<System> {
-    parallel::map(chosen, &|&i| System::new(problem.weights, i, problem.system(i), promise))
+    let is_kept = chosen.len().saturating_mul(problem.n.pow(2)) <= KEPT;
+    let new = |&i: &usize| {
+        let system = System::new(problem.weights, i, problem.system(i), promise);
+        if is_kept { system.prepared() } else { system }
+    };
+    parallel::map(chosen, &new)
 }
 
-/// What systems have to be: as many as asked for by a certified truth, and the others by values of f64.
+/// What systems have to be: as many as asked for by a certified truth, and the others by values of f64. Systems that have no truth are not judged.
 ///
 /// # Errors
-/// A system that has no truth.
+/// No truth of any system that was asked for one.
 pub fn wanted<'s, T: Copy + Into<f64> + Sync>(
     form: Form,
     problem: &DenseProblem<T>,
@@ -35,10 +43,20 @@ pub fn wanted<'s, T: Copy + Into<f64> + Sync>(
     let mut wanted = Wanted::quick(form, problem.weights, systems);
     let of_system = |system: &System| dense_systems::of_system(form, problem, system.index);
     let solved = parallel::map(&systems[..certified.min(systems.len())], &of_system);
+    let mut refused = Vec::new();
     for (at, truth) in solved.into_iter().enumerate() {
-        wanted.certify(at, truth?);
+        match truth {
+            Ok(truth) => wanted.certify(at, truth),
+            Err(error) => {
+                wanted.refuse(at);
+                refused.push(error);
+            }
+        }
     }
-    Ok(wanted)
+    match refused.pop() {
+        Some(error) if refused.len() + 1 == certified.min(systems.len()) => Err(error),
+        _ => Ok(wanted),
+    }
 }
 
 /// The verdict on what was computed.

@@ -14,8 +14,11 @@ use crate::results::{CaseResult, RegimeNote, Verdict};
 use crate::tensor::{DenseName, Named};
 use crate::tensor_file;
 
-/// States³ × systems whose truth takes some seconds on two cores.
+/// Work of truths that takes some seconds on two cores, in products of matrices of that size.
 const CERTIFIED: usize = 2_000_000;
+
+/// Of a system beside its products.
+const EACH: usize = 500;
 
 /// Judges Ā and B̄ of every output.
 pub(super) fn check(
@@ -51,9 +54,14 @@ pub(super) fn check(
         judged if judged == count => {
             format!("; every entry judged, of {certified} systems by a certified truth")
         }
-        judged => format!("; sampled: {judged} systems judged, drawn by seed {}", options.seed),
+        judged => {
+            let seed = options.seed;
+            format!(
+                "; sampled: {judged} systems judged, {certified} by a certified truth, drawn by seed {seed}"
+            )
+        }
     });
-    if let Some(computed) = run.computed {
+    if let (Some(computed), None) = (run.computed, options.stages) {
         let said = if computed == Computed::InDouble { "f64" } else { "f32" };
         why.push_str(&format!("; its arithmetic is stated: {said}"));
     }
@@ -96,7 +104,9 @@ pub(super) fn explain(
 
 /// How many systems get a certified truth: as many as take some seconds.
 fn certified(run: &DenseRun, chosen: &[usize]) -> usize {
-    (CERTIFIED / run.problem.n.pow(3).max(1)).max(1).min(chosen.len())
+    let (n, m) = (run.problem.n, run.problem.m);
+    let each = EACH + n.pow(2).saturating_mul(n.saturating_add(m));
+    (CERTIFIED / each).max(1).min(chosen.len())
 }
 
 /// Systems to judge: all, or as many as channels are asked for, drawn by the seed.

@@ -93,14 +93,14 @@ pub fn of_dense<T: Copy + Into<f64>>(problem: &DenseProblem<T>) -> String {
     let DenseProblem { weights, n, m, delta, a, b } = problem;
     let mut hash = Fingerprint(Sha256::new());
     hash.0.update(format!("dense {weights} {n} {m} {};", delta.len()));
-    for values in [delta, a, b] {
-        let near: Vec<f32> = values.iter().map(|&value| value.into() as f32).collect();
-        let rest = values.iter().zip(&near).map(|(&value, &near)| (value.into() - f64::from(near)) as f32);
-        let rest: Vec<f32> = rest.collect();
-        hash.values(&near);
-        // Numbers of f32 have none.
-        if rest.iter().any(|&rest| rest != 0.0) {
-            hash.values(&rest);
+    let all = [delta, a, b];
+    let wide = all.map(|values| values.iter().map(|&value| value.into()).collect::<Vec<f64>>());
+    // Numbers of f32 count as such, however they are held.
+    let is_narrow = wide.iter().flatten().all(|&value| f64::from(value as f32) == value);
+    for values in wide {
+        match is_narrow {
+            true => hash.values(&values.iter().map(|&value| value as f32).collect::<Vec<f32>>()),
+            false => hash.0.update(values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>()),
         }
     }
     hash.finish()

@@ -3,7 +3,6 @@
 use super::Request;
 use crate::case::{self, dense as dense_case};
 use crate::judge::dense;
-use crate::judge::diagnose::Budget;
 use crate::judge::scan::{self, Place};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
@@ -51,8 +50,9 @@ pub fn solve(
                 let wanted = dense_case::wanted(method.into(), &problem, &systems, systems.len());
                 let (wanted, got) = (wanted.as_ref(), dense::stored(&got));
                 let mut case = dense_case::judge((method.into(), &problem), place, wanted, &got);
-                if let (Ok(wanted), Verdict::Fail) = (wanted, case.verdict) {
-                    let work = Budget::USUAL.begin().of_case(&[]).unwrap_or_default();
+                if let (Ok(wanted), Verdict::Fail) = (wanted, case.verdict)
+                    && let Some(work) = request.diagnosis.begin().of_case(&[])
+                {
                     dense_case::explain(&mut case, wanted, &got, &work);
                 }
                 case

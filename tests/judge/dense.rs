@@ -7,6 +7,7 @@ use holdfast::judge::diagnose::Work;
 use holdfast::judge::scan::Place;
 use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
+use holdfast::problem::Weights;
 use holdfast::problem::dense::{self, DenseProblem};
 use holdfast::promise::DensePromise;
 use holdfast::results::{CaseResult, Verdict};
@@ -221,6 +222,16 @@ fn eliminated(problem: &DenseProblem) -> Coefficients {
     got.a_bar[..40].fill(0.0);
     got
 }, ["", ""])]
+#[case::noise_is_no_elimination(Method::Bilinear, "pivots", |problem: &DenseProblem| {
+    let mut got = rounded(Method::Bilinear, problem);
+    got.a_bar.iter_mut().enumerate().for_each(|(i, a)| *a *= 1.0 + 1e-3 * (i as f32).sin());
+    got
+}, ["", ""])]
+#[case::one_number_has_no_cause(Method::Zoh, "stable", |problem: &DenseProblem| {
+    let mut got = rounded(Method::Zoh, problem);
+    got.a_bar[3] += 0.25;
+    got
+}, ["", ""])]
 #[case::noise_has_no_cause(Method::Zoh, "stable", |problem: &DenseProblem| {
     let mut got = rounded(Method::Zoh, problem);
     got.a_bar.iter_mut().enumerate().for_each(|(i, a)| *a *= 1.0 + 1e-3 * (i as f32).sin());
@@ -241,6 +252,34 @@ fn a_failure_is_named_by_its_edit(
     for (found, expected) in found.iter().zip(expected) {
         assert_eq!(found.first().copied().unwrap_or_default(), expected, "{found:?}");
     }
+}
+
+/// At z_ii ≈ −2 the numerator of bilinear is what its own roundings leave, and others have 0 there; and 2M⁻¹ − I is a way of others, too.
+#[rstest]
+#[case::numerator_of_nothing(0.4, -5.0, 0.0)]
+#[case::by_an_inverse(1.0, -1.9, 2.0 * (1.0f32 / (1.0 + 0.95)) - 1.0)]
+fn every_way_to_a_quotient_passes(#[case] delta: f32, #[case] a: f32, #[case] a_bar: f32) {
+    let problem =
+        DenseProblem { weights: Weights::Real, n: 1, m: 1, delta: vec![delta], a: vec![a], b: vec![0.0] };
+    let got = Coefficients { a_bar: vec![a_bar], b_bar: vec![0.0] };
+    assert_eq!(judged(Method::Bilinear, DensePromise::SINGLE, &problem, &got).verdict, Verdict::Pass);
+}
+
+/// One of two systems has no truth: what is wrong with the other one fails all the same, and what is right leaves it open.
+#[test]
+fn a_pole_of_one_system_hides_no_other() {
+    let mut problem = drawn("stable");
+    let n = problem.n;
+    let right = rounded(Method::Bilinear, &problem);
+    assert_eq!(problem.delta[1], 1.0);
+    problem.a[n * n..2 * n * n].fill(0.0);
+    (0..n).for_each(|i| problem.a[n * n + i * n + i] = 2.0);
+    let verdict =
+        |got: &Coefficients| judged(Method::Bilinear, DensePromise::ACCURATE, &problem, got).verdict;
+    assert_eq!(verdict(&right), Verdict::Unmeasured);
+    let mut wrong = right.clone();
+    wrong.a_bar[1] += 1.0;
+    assert_eq!(verdict(&wrong), Verdict::Fail);
 }
 
 /// Of more digits than f32 has: an error of a few units of f64 passes, and a step rounded to f32 does not.

@@ -28,12 +28,14 @@
 //! pivots in f64: where two entries of a column are alike to a few roundings a kernel may take the other row, whose factors are as large to a
 //! small factor. Not pivoting at all is not within it where the factors grow.
 //!
-//! Others may solve for M⁻¹N, N = I + (1 − α)z, or multiply by an inverse: |δ(M⁻¹N)| ≤ |δM⁻¹||N| + (γ + 3u)(|M⁻¹| + |δM⁻¹|)|N| has room for both
-//! (Higham, theorem 9.4 and §14.1). Their exponentials are taken to be no worse than by a series of degree 18 from a norm of 1 on; for Padé
+//! Others may solve for M⁻¹N, N = I + (1 − α)z, or multiply by an inverse: |δ(M⁻¹N)| ≤ |δM⁻¹||N| + (|M⁻¹| + |δM⁻¹|)((γ + 3u)|N| + u(I + 2(1 − α)|z|))
+//! has room for both (Higham, theorem 9.4 and §14.1) and for the roundings of N; entry by entry they get the larger of this and of the above. Their exponentials are taken to be no worse than by a series of degree 18 from a norm of 1 on; for Padé
 //! approximants that is not derived, but seen.
 //!
 //! These are worst cases, n for √n and norms for entries: roundings of a good kernel take 5 % of the bound at 4 states, and a few
 //! thousandths of a percent of e^z's at 64 complex ones.
+
+use std::borrow::Cow;
 
 use nalgebra::{Complex, DMatrix};
 
@@ -63,12 +65,14 @@ pub struct System {
     pub b: Matrix,
     promise: DensePromise,
     pub z: Matrix,
-    /// x, and e^x, e^{2x}, …, e^z.
-    x: Matrix,
+    /// Halvings of z before its series, as these kernels choose them.
+    pub halvings: usize,
+    /// e^x, e^{2x}, …, e^z where they are kept.
     levels: Vec<Level>,
 }
 
 /// e^{z/2ᵏ}, and what a kernel may have it off by.
+#[derive(Clone)]
 struct Level {
     value: Matrix,
     /// At least its 2-norm.
@@ -83,13 +87,25 @@ pub struct Bounded {
     pub error: DMatrix<f64>,
 }
 
+impl Level {
+    fn bounded(&self) -> Bounded {
+        let Level { value, error, .. } = self;
+        Bounded { value: value.clone(), error: value.map(|_| *error) }
+    }
+}
+
 impl System {
     pub fn new(weights: Weights, index: usize, (delta, a, b): Step, promise: DensePromise) -> Self {
         let z = &a * Complex::from(delta);
-        let (x, halvings) = halved(&z, promise.norm);
-        let mut system = System { index, weights, delta, a, b, promise, z, x, levels: Vec::new() };
-        system.levels = system.exponentials(halvings);
-        system
+        let halvings = halvings(&z, promise.norm);
+        System { index, weights, delta, a, b, promise, z, halvings, levels: Vec::new() }
+    }
+
+    /// The same, with exponentials at hand for several forms: s + 1 matrices, which many systems have no room for.
+    #[must_use]
+    pub fn prepared(mut self) -> Self {
+        self.levels = self.exponentials();
+        self
     }
 
     /// The same with another step.
@@ -104,7 +120,18 @@ impl System {
 
     /// Ā (n, n) and B̄ (n, m), the coefficient of u_l.
     pub fn solved(&self, form: Form) -> [Bounded; 2] {
-        [self.of_state(form.formula().a_bar), self.of_input(form.formula().now())]
+        let formula = form.formula();
+        // One walk for both.
+        let levels = if formula.is_rational() { Cow::default() } else { self.levels() };
+        let state = match (formula.a_bar, levels.last()) {
+            (Transition::Exponential, Some(last)) => last.bounded(),
+            _ => self.of_state(formula.a_bar),
+        };
+        [state, self.of_terms(formula.now(), &levels)]
+    }
+
+    fn levels(&self) -> Cow<'_, [Level]> {
+        if self.levels.is_empty() { Cow::Owned(self.exponentials()) } else { Cow::Borrowed(&self.levels) }
     }
 
     /// Share of a bound of [`System::solved`] by which its values, which are computed in double, may be off themselves.
@@ -119,26 +146,22 @@ impl System {
 
     /// ‖z‖ and ‖e^z‖.
     pub fn norms(&self) -> [f64; 2] {
-        [self.z.norm(), self.exponential().value.norm()]
+        [self.z.norm(), self.of_state(Transition::Exponential).value.norm()]
     }
 
-    /// Halvings of z before its series, as these kernels choose them.
-    pub fn halvings(&self) -> usize {
-        self.levels.len() - 1
-    }
-
-    fn exponential(&self) -> &Level {
-        &self.levels[self.levels.len() - 1]
+    /// x = z/2ˢ
+    fn x(&self) -> Matrix {
+        &self.z * Complex::from(0.5f64.powi(self.halvings as i32))
     }
 
     pub(super) fn of_state(&self, transition: Transition) -> Bounded {
         let (rows, columns) = self.z.shape();
         match transition {
             Transition::Exponential => {
-                let Level { value, error, .. } = self.exponential();
-                Bounded { value: value.clone(), error: DMatrix::from_element(rows, columns, *error) }
+                let levels = self.levels();
+                levels[levels.len() - 1].bounded()
             }
-            Transition::Quotient(alpha) => self.of_quotient(alpha, None, true),
+            Transition::Quotient(alpha) => self.of_quotient(alpha, None),
             Transition::Polynomial(factors) => {
                 let factors: Vec<f64> = factors.iter().map(|factor| factor.value()).collect();
                 self.of_powers(&factors, (1.0, &Matrix::identity(rows, columns)))
@@ -147,6 +170,11 @@ impl System {
     }
 
     pub(super) fn of_input(&self, terms: &[Term]) -> Bounded {
+        let is_of_phi = terms.iter().any(|term| matches!(term.of, Function::Phi(_)));
+        self.of_terms(terms, &if is_of_phi { self.levels() } else { Cow::default() })
+    }
+
+    fn of_terms(&self, terms: &[Term], levels: &[Level]) -> Bounded {
         let (mut phis, mut powers, mut pole) = ([(0.0, 0); PHIS], Vec::new(), None);
         for Term { factor, delta, of } in terms {
             match of {
@@ -156,8 +184,8 @@ impl System {
             }
         }
         match pole {
-            Some(alpha) => self.of_quotient(alpha, Some(&self.b), true),
-            None if powers.is_empty() => self.of_phis(&phis),
+            Some(alpha) => self.of_quotient(alpha, Some(&self.b)),
+            None if powers.is_empty() => self.of_phis(&phis, levels),
             None => self.of_powers(&powers, (self.delta, &self.b)),
         }
     }
@@ -167,19 +195,20 @@ impl System {
         factor * self.z.nrows() as f64 * self.promise.unit
     }
 
-    fn exponentials(&self, halvings: usize) -> Vec<Level> {
+    fn exponentials(&self) -> Vec<Level> {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (n, gamma) = (self.z.nrows() as f64, self.gamma());
-        let theta = row_norm(&self.x);
+        let x = self.x();
+        let theta = row_norm(&x);
         let rest = self.promise.remainder(theta);
         let products = (f64::from(self.promise.degree) / 3.0 + 1.0) * gamma * (theta.exp_m1() - theta);
         let of_z = if rounds_z { unit * theta * theta.exp() } else { 0.0 };
         // Underflows of 2n roundings in each of n² entries, in Frobenius' norm.
         let lost = 2.0 * n * n * underflow;
         let error = n.sqrt() * (products + 5.0 * unit * theta.exp() + rest + of_z) + lost;
-        let value = series(&self.x, 0);
+        let value = series(&x, 0);
         let mut levels = vec![Level { spread: spread(&value), error, value }];
-        for _ in 0..halvings {
+        for _ in 0..self.halvings {
             let Level { value, spread: before, error } = &levels[levels.len() - 1];
             let rounded = gamma * (value.norm() + error).powi(2) + lost;
             let error = (2.0 * before + error) * error + rounded;
@@ -208,21 +237,22 @@ impl System {
     }
 
     /// Σ w_k Δᵖ φ_k(z) B of (w_k, p), w_1 first.
-    pub(super) fn of_phis(&self, weights: &[(f64, i32)]) -> Bounded {
+    fn of_phis(&self, weights: &[(f64, i32)], levels: &[Level]) -> Bounded {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (n, columns) = self.b.shape();
-        let (each, theta) = (self.gamma() + 4.0 * unit, row_norm(&self.x));
+        let x = self.x();
+        let (each, theta) = (self.gamma() + 4.0 * unit, row_norm(&x));
         let rounded = if rounds_z { unit * theta } else { 0.0 };
         let start = (n as f64).sqrt() * ((each + rounded) * theta.exp() + self.promise.remainder(theta));
         let mut sum = Bounded { value: Matrix::zeros(n, columns), error: DMatrix::zeros(n, columns) };
-        let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&self.x, k)).collect();
+        let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&x, k)).collect();
         for c in 0..columns {
             let b = self.b.column(c);
             // Underflows of n + 2 roundings in each of n entries, in their norm; in the series as often as it has terms.
             let lost = underflow * (n as f64 + 2.0) * (n as f64).sqrt();
             let begun = lost * f64::from(self.promise.degree);
             let mut v: Vec<_> = starts.iter().map(|phi| (phi * b, start * b.camax() + begun)).collect();
-            for Level { value, spread, error } in &self.levels[..self.levels.len() - 1] {
+            for Level { value, spread, error } in &levels[..levels.len() - 1] {
                 let frobenius = value.norm();
                 let next = |k: usize| {
                     let (own, off) = &v[k - 1];
@@ -253,8 +283,8 @@ impl System {
         sum
     }
 
-    /// M⁻¹(I + (1 − α)z) of M = I − αz, or M⁻¹ΔX. Without pivots its bound is as large as the factors are then.
-    pub(super) fn of_quotient(&self, alpha: Fraction, of: Option<&Matrix>, pivots: bool) -> Bounded {
+    /// M⁻¹(I + (1 − α)z) of M = I − αz, or M⁻¹ΔX.
+    pub(super) fn of_quotient(&self, alpha: Fraction, of: Option<&Matrix>) -> Bounded {
         let n = self.z.nrows();
         let share = &self.z * Complex::from(alpha.value());
         let m = Matrix::identity(n, n) - &share;
@@ -267,16 +297,11 @@ impl System {
         let (Some(inverse), Some(value)) = (lu.try_inverse(), lu.solve(&over)) else {
             return unknown(over.map(|_| f64::NAN.into()));
         };
-        let (lower, u) = if pivots {
-            // M = (PᵀL)U, or nothing is known of it.
-            let mut lower = lu.l();
-            lu.p().inv_permute_rows(&mut lower);
-            (lower, lu.u())
-        } else {
-            unpivoted(&m)
-        };
+        // M = (PᵀL)U, or nothing is known of it.
+        let (mut lower, u) = (lu.l(), lu.u());
+        lu.p().inv_permute_rows(&mut lower);
         let Some(upper) = u.clone().try_inverse() else { return unknown(value) };
-        if pivots && (&lower * &u - &m).norm() > FACTORED * m.norm() {
+        if (&lower * &u - &m).norm() > FACTORED * m.norm() {
             return unknown(value);
         }
         let sizes = |of: &Matrix| of.map(Complex::norm);
@@ -298,16 +323,19 @@ impl System {
             term = &growth * term;
             error += &term;
         }
+        let over = sizes(&over);
+        let solved = &error * &over + (&inverse + &error) * &over * (self.gamma() + 3.0 * unit);
         let error = match of {
-            None if is_known => {
-                // Ā is computed as 2M⁻¹ − I.
-                let mut error = error.zip_map(&inverse, |error, inverse| 2.0 * error + unit * 2.0 * inverse);
-                (0..n).for_each(|i| error[(i, i)] += unit);
-                error
-            }
-            _ => {
-                let over = sizes(&over);
-                &error * &over + (&inverse + &error) * over * (self.gamma() + 3.0 * unit)
+            Some(_) => solved,
+            None => {
+                // Ā computed as M⁻¹/α − (1 − α)/α I.
+                let by = 1.0 / alpha.value();
+                let mut inverted = error.zip_map(&inverse, |error, inverse| by * error + unit * by * inverse);
+                (0..n).for_each(|i| inverted[(i, i)] += unit * alpha.complement().value() * by);
+                // As M⁻¹N its N has the roundings of z, and those of a sum that may be far smaller.
+                let of_sum = DMatrix::identity(n, n) + sizes(&self.z) * (2.0 * alpha.complement().value());
+                let solved = solved + (&inverse + &error) * of_sum * unit;
+                if is_known { inverted } else { inverted.zip_map(&solved, f64::max) }
             }
         };
         // Underflows on the way are carried as roundings are.
@@ -316,37 +344,20 @@ impl System {
     }
 }
 
-/// Factors L and U of a matrix by elimination that takes each pivot as it comes.
-pub(super) fn unpivoted(of: &Matrix) -> (Matrix, Matrix) {
-    let n = of.nrows();
-    let (mut lower, mut upper) = (Matrix::identity(n, n), of.clone());
-    for k in 0..n {
-        for r in k + 1..n {
-            let factor = upper[(r, k)] / upper[(k, k)];
-            lower[(r, k)] = factor;
-            for c in k..n {
-                let product = factor * upper[(k, c)];
-                upper[(r, c)] -= product;
-            }
-        }
-    }
-    (lower, upper)
-}
-
 /// The largest sum of a row by |re| + |im|, as kernels halve by it.
 fn row_norm(of: &Matrix) -> f64 {
     of.row_iter().map(|row| row.iter().map(|x| x.re.abs() + x.im.abs()).sum()).fold(0.0, f64::max)
 }
 
-/// z over a power of two, of a norm of at most this, and the power.
-fn halved(z: &Matrix, most: f64) -> (Matrix, usize) {
+/// Halvings after which z has a norm of at most this.
+fn halvings(z: &Matrix, most: f64) -> usize {
     let (mut norm, mut halvings) = (row_norm(z), 0);
     // Larger ones have no e^z that the truth knows.
     while norm > most && halvings < 40 {
         norm *= 0.5;
         halvings += 1;
     }
-    (z * Complex::from(0.5f64.powi(halvings as i32)), halvings)
+    halvings
 }
 
 /// φ_k(x), for a norm of x of at most 2.

@@ -44,6 +44,11 @@ impl<'a> Wanted<'a> {
         }
     }
 
+    /// Leaves a system unjudged, of which nothing is known.
+    pub fn refuse(&mut self, at: usize) {
+        self.matrices[at].iter_mut().for_each(|known| known.error.fill(f64::INFINITY));
+    }
+
     /// The value of an entry's part, and what it may be off.
     fn part(&self, name: DenseName, [at, r, c]: [usize; 3], part: usize) -> (f64, f64) {
         let Bounded { value, error } = &self.matrices[at][name as usize];
@@ -178,6 +183,9 @@ fn add_side(wrong: &mut Wrong, failing: impl Iterator<Item = [usize; 3]>) {
         _ => return,
     };
     // A share of all rows and columns says less.
-    wrong.places.retain(|place| !place.starts_with("all ") && !place.contains(" of their "));
+    let says_less = |place: &str| {
+        ["all systems", "all rows", "all columns"].contains(&place) || place.contains(" of their ")
+    };
+    wrong.places.retain(|place| !says_less(place));
     wrong.places.push(side.to_owned());
 }

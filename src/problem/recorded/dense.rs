@@ -8,6 +8,7 @@ use super::metadata::{ARITHMETIC, STATEMENTS, check_keys, is_statement};
 use super::names::{OutputName, computed};
 use super::shapes::{Axis, check_axes};
 use super::{RecordError, Result, renamed};
+use crate::formula::Form;
 use crate::problem::dense::DenseProblem;
 use crate::problem::{Order, Weights};
 use crate::tensor::{ComputedName, DenseName, Named, unravel};
@@ -19,7 +20,7 @@ const SHAPES: &str = "spec.md §8 lists the shapes";
 const NUMBERS: &str = "F64, F32, F16 or BF16, or C64";
 
 /// Values that are held at once.
-const MOST: usize = 1 << 26;
+const MOST: usize = 1 << 24;
 
 /// In which arithmetic a run was computed, whatever it was stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,8 @@ fn values<R: Read + Seek>(file: &TensorFile<R>, name: &str, is_finite: bool) -> 
         }
     };
     if let Some(at) = values.iter().position(|value| !value.is_finite()).filter(|_| is_finite) {
-        let index = shape_text(&unravel(&info.shape, at.min(info.len - 1)));
+        let parts = if info.stored == Stored::C64 { 2 } else { 1 };
+        let index = shape_text(&unravel(&info.shape, at / parts));
         return Err(RecordError::NotFinite { name: info.called(name), index, value: values[at] as f32 });
     }
     Ok(DenseValues { stored: info.stored, values })
@@ -129,7 +131,11 @@ impl DenseRun {
         let (delta, a, b) = (required(&file, "delta")?, required(&file, "A")?, required(&file, "B")?);
         let weights = weights(a)?;
         let [count] = delta.shape[..] else { return Err(misshapen("delta", delta, "(systems)", SHAPES)) };
-        let (n, m) = (a.shape[1], b.shape.get(2).copied().unwrap_or(0));
+        let &[_, _, m, ..] = &b.shape[..] else {
+            let hint = "with one input it is B[..., None]";
+            return Err(misshapen("B", b, "(systems, n, m)", hint));
+        };
+        let n = a.shape[1];
         for (name, what, found) in [("delta", "systems", count), ("A", "n", n), ("B", "m", m)] {
             if found == 0 {
                 return Err(size(
@@ -182,8 +188,12 @@ impl DenseRun {
                 _ => return Err(unknown()),
             };
             if !output.form.formula().reads_now_alone() {
-                let hint = "its B̄ has a part for another input, which these files do not have".to_owned();
-                return Err(RecordError::UnknownMethod { name: shown(name), hint });
+                let known = Form::all().filter(|form| form.formula().reads_now_alone()).map(Form::name);
+                return Err(RecordError::Unknown {
+                    name: shown(name),
+                    expected: format!("a METHOD of {}", known.collect::<Vec<_>>().join(", ")),
+                    hint: "its B̄ has a part for another input, which these files do not have".to_owned(),
+                });
             }
             check(name, count, if tensor == DenseName::ABar { n } else { m })?;
             outputs.entry(output).or_default().insert(tensor, values(&file, name, false)?);

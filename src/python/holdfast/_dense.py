@@ -22,22 +22,27 @@ def _read(name: str, array: Any) -> tuple[Host, bool]:
     """The array with the parts of its numbers in a last axis if they are complex, and whether they are."""
     import numpy
 
-    if not isinstance(array, Host) and getattr(getattr(array, "dtype", None), "name", "") == "complex128" or "complex128" in str(
-        getattr(array, "dtype", "")
-    ):
-        whole = numpy.ascontiguousarray(array.detach().cpu().numpy() if hasattr(array, "detach") else numpy.asarray(array))
+    if "complex128" in str(getattr(array, "dtype", "")):
+        # The type has no name in a file; its parts have.
+        if hasattr(array, "detach"):
+            array = array.detach().resolve_conj().resolve_neg().cpu().numpy()
+        elif hasattr(array, "__cuda_array_interface__") and hasattr(array, "get"):
+            array = array.get()
+        whole = numpy.asarray(array, dtype=numpy.complex128, order="C")
         return Host(whole.view("float64").reshape(*whole.shape, 2), "F64"), True
     host = to_host(name, array)
     return host, host.stored == "C64"
 
 
-def _spread(name: str, array: Any, leading: tuple[int, ...]) -> Tensor:
-    """A tensor of all systems, whose leading axes are these or broadcast to them."""
+def _spread(name: str, array: Any, leading: tuple[int, ...], is_wide: bool) -> Tensor:
+    """A tensor of all systems, whose leading axes are these or broadcast to them; real ones are complex beside others that are."""
     import math
 
     import numpy
 
     host, is_complex = _read(name.split(".")[0], array)
+    if is_wide and not is_complex and host.stored in ("F32", "F64"):
+        host, is_complex = _read(name.split(".")[0], host.array.astype("complex64" if host.stored == "F32" else "complex128"))
     parts = (2,) if is_complex and host.stored == "F64" else ()
     tail = host.array.shape[host.array.ndim - 2 - len(parts) :]
     is_output = "." in name
@@ -46,13 +51,16 @@ def _spread(name: str, array: Any, leading: tuple[int, ...]) -> Tensor:
             raise ValueError
         if is_output and host.array.shape[: -len(tail)] != leading:
             raise ValueError
+        if host.array.ndim == len(tail) and not is_output:
+            # One for all systems.
+            return Tensor(name, host.stored, [1, *tail], host.array.reshape(1, *tail))
         whole = numpy.broadcast_to(host.array, leading + tail)
     except ValueError:
         short = name.split(".")[0]
         how = "with the axes of delta in front" if is_output else "whose front axes broadcast to delta's"
         raise ValueError(
             f"tensor `{short}` has shape {tuple(host.array.shape)}, expected {_MATRICES[short]} {how}, {leading} "
-            f"(hint: {short}[..., None] where there is one input)"
+            f"(hint: {'with one input it is ' + short + '[..., None]' if short.startswith('B') else 'numpy.stack, of many'})"
         ) from None
     count = math.prod(leading)
     return Tensor(name, host.stored, [count, *tail], whole.reshape(count, *tail))
@@ -83,7 +91,7 @@ def check_dense(
     arithmetic: "f64" where results were computed in double and stored in less; else it is f64 where they are stored so, and f32
     systems: how many to judge, drawn by the seed; None for all
 
-    A Python float for delta is taken as the type of A has it. Raises ValueError for arrays that are no such steps.
+    A Python number for delta is taken as f64 where A is of double, and as f32 elsewhere. Raises ValueError for arrays that are no such steps.
     """
     import numpy
 
@@ -93,15 +101,16 @@ def check_dense(
     threads = None if threads is None else known_number("threads", threads, "leave it out for all of them")
     if A_bar is None and B_bar is None:
         raise ValueError("found neither A_bar nor B_bar, expected one at least (hint: A_bar=scipy.linalg.expm(delta * A))")
-    of_a, _ = _read("A", A)
-    if isinstance(delta, (int, float)):
+    of_a, is_wide = _read("A", A)
+    if type(delta) in (int, float):
         kind = "float64" if of_a.stored == "F64" else "float32"
+        known_kind("delta", delta, abs(delta) < 1e38, "a number of that type", "delta=0.1")
         delta = numpy.asarray(delta, dtype=kind)
     steps = to_host("delta", delta)
     leading = tuple(int(size) for size in steps.array.shape)
     made = [Tensor("delta", steps.stored, [steps.array.size], steps.array.reshape(-1))]
     named = {"A": A, "B": B, f"A_bar.{method}": A_bar, f"B_bar.{method}": B_bar}
-    made += [_spread(tensor, array, leading) for tensor, array in named.items() if array is not None]
+    made += [_spread(tensor, array, leading, is_wide) for tensor, array in named.items() if array is not None]
     stated = {} if arithmetic is None else {"arithmetic": meant("arithmetic", arithmetic, ("f32", "f64"), "in which it was computed")}
     try:
         judged = _holdfast.check(

@@ -91,7 +91,7 @@ impl Failing<'_> {
                     let system = self.system(place);
                     let of =
                         Matrix::identity(self.elements.n, self.elements.n) / Complex64::from(system.delta);
-                    Some(system.of_quotient(alpha, Some(&of), true))
+                    Some(system.of_quotient(alpha, Some(&of)))
                 };
                 let top = move |place: usize| {
                     let factors = [1.0, alpha.complement().value()];
@@ -103,7 +103,7 @@ impl Failing<'_> {
                     let above = &system.z * Complex64::from(alpha.complement().value());
                     let above = above + Matrix::identity(self.elements.n, self.elements.n);
                     let turned = system.with((system.delta, system.a.transpose(), system.b.clone()));
-                    Some(turned.of_quotient(alpha, Some(&(above / Complex64::from(system.delta))), true))
+                    Some(turned.of_quotient(alpha, Some(&(above / Complex64::from(system.delta)))))
                 };
                 let texts = quotient(alpha, "ΔA");
                 let computed = format!("{} {}", quotient(alpha, "ΔAᵀ")[0], texts[1]);
@@ -143,7 +143,7 @@ impl Failing<'_> {
     /// A series of e^z that ends early, of z or of as much of it as these kernels take, and then squared.
     fn series(&self, place: usize, degree: usize, halves: bool) -> Bounded {
         let system = self.system(place);
-        let halvings = if halves { system.halvings() } else { 0 };
+        let halvings = if halves { system.halvings } else { 0 };
         let x = &system.z * Complex64::from(0.5f64.powi(halvings as i32));
         let identity = Matrix::identity(x.nrows(), x.ncols());
         let mut sum = identity.clone();
@@ -185,6 +185,9 @@ impl Failing<'_> {
             if self.name == DenseName::ABar { state().collect() } else { input().collect() };
         let mut all = Vec::new();
         for term in terms {
+            if self.work.is_over() {
+                break;
+            }
             let of_term = move |place: usize| self.of_term(place, term);
             let Some(factor) = self.least_squares(of_term).map(simple) else { continue };
             // Roundings of what the factor is found of.
@@ -196,7 +199,7 @@ impl Failing<'_> {
                 Some(Bounded { value: formula.value + added.value * Complex64::from(factor), error })
             };
             let (name, what, computed) = self.added(term, factor);
-            all.push(Hypothesis::new(name, &what, &computed, Box::new(values)));
+            all.push(Hypothesis::new(name, &what, &computed, Box::new(values)).with_numbers(1));
         }
         if self.name == DenseName::ABar {
             let ones = |place: usize| {
@@ -304,7 +307,7 @@ impl Failing<'_> {
                 Bounded { value: value * factor, error: error * factor.norm() }
             }
             Function::Resolvent(alpha) => {
-                let Bounded { value, error } = system.of_quotient(alpha, Some(&system.b), true);
+                let Bounded { value, error } = system.of_quotient(alpha, Some(&system.b));
                 Bounded { value: value * factor, error: error * factor.norm() }
             }
         }

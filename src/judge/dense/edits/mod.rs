@@ -1,9 +1,9 @@
 //! Edits of a dense step: what a tensor that fails is computed as, as one change of the specified formulas.
 //!
 //! A hypothesis is a step with one edit: another reading of A, B or Δ, of its own system or another one, another function of z, or a
-//! term of some size that is found by least squares. It is tried on one system first, and on all where it holds there. What is said has to be
-//! within the bounds at every entry of the places that fail, and at more than one number by chance; what no number tells apart is
-//! said together.
+//! term of some size that is found by least squares. It has to be within its bounds at every entry of the places that fail, where the
+//! formula is beyond them by more bits than chance has, without the value that says most and one more for each number that is found.
+//! Edits that no number tells apart are said together.
 
 mod functions;
 mod looser;
@@ -30,6 +30,8 @@ use crate::tensor::{ComputedName, DenseName, Named};
 const EVIDENCE: f64 = 24.0;
 /// Factor by which two bounds, or values in units of their bounds, are not alike.
 const GROWTH: f64 = 8.0;
+/// Failing systems that a hypothesis is tried on.
+const MOST_SYSTEMS: usize = 512;
 /// Systems that numbers are found of.
 const SYSTEMS: usize = 16;
 /// Hypotheses that are said together.
@@ -51,12 +53,27 @@ struct Hypothesis<'h> {
     what: String,
     computed: String,
     change: Change<'h>,
+    /// Numbers in it that are found of what is to be explained.
+    numbers: usize,
 }
 
 impl<'h> Hypothesis<'h> {
     fn new(name: &str, what: &str, computed: &str, values: Values<'h>) -> Self {
         let (name, what, computed) = (name.to_owned(), what.to_owned(), computed.to_owned());
-        Hypothesis { name, what, computed, change: Change::Values(values) }
+        Hypothesis { name, what, computed, change: Change::Values(values), numbers: 0 }
+    }
+
+    /// The same, of numbers that are found.
+    fn with_numbers(self, numbers: usize) -> Self {
+        Hypothesis { numbers, ..self }
+    }
+
+    /// Text that is equal for two tensors where one edit explains both.
+    fn key(&self) -> String {
+        match self.change {
+            Change::Inputs(_) => self.name.clone(),
+            Change::Values(_) => format!("{} {}", self.name, self.what),
+        }
     }
 }
 
@@ -79,22 +96,21 @@ pub fn explain(
         };
         Some((name, found))
     };
-    let mut found: Named<Vec<Diagnosis>, DenseName> =
+    let found: Named<Vec<(String, Diagnosis)>, DenseName> =
         DenseName::ALL.into_iter().filter_map(search_one).collect();
     // What explains both is a cause of both.
-    let of = |name| found.get(name).into_iter().flatten().map(|one: &Diagnosis| one.name.clone()).collect();
-    let [states, inputs]: [Vec<String>; 2] = [DenseName::ABar, DenseName::BBar].map(of);
-    let both: Vec<String> = states.into_iter().filter(|name| inputs.contains(name)).collect();
-    for (_, found) in found.iter_mut() {
+    let keys = |name| found.get(name).into_iter().flatten().map(|(key, _)| key.clone());
+    let inputs: BTreeSet<String> = keys(DenseName::BBar).collect();
+    let both: BTreeSet<String> = keys(DenseName::ABar).filter(|key| inputs.contains(key)).collect();
+    found.map(|_, found| {
         // Another step of one tensor alone is another z.
-        let is_of_z = found.iter().any(|one| one.name == Z_SCALED);
-        found.retain(|one| match both.is_empty() {
+        let is_of_z = found.iter().any(|(_, one)| one.name == Z_SCALED);
+        let is_meant = |(key, one): &&(String, Diagnosis)| match both.is_empty() {
             true => !is_of_z || !one.name.starts_with("delta-"),
-            false => both.contains(&one.name),
-        });
-        found.truncate(TOGETHER);
-    }
-    found
+            false => both.contains(key),
+        };
+        found.iter().filter(is_meant).take(TOGETHER).map(|(_, one)| one.clone()).collect()
+    })
 }
 
 /// Hypotheses of a kind.
@@ -131,6 +147,17 @@ struct Failing<'f> {
     work: &'f Work,
 }
 
+/// How well a hypothesis explains what fails.
+#[derive(Default)]
+struct Fit {
+    /// Evidence, and the most that one value is.
+    bits: f64,
+    most: f64,
+    /// Squares of errors in units of bounds, its own and the formula's.
+    left: f64,
+    was: f64,
+}
+
 /// Whether the place of a failure says what the values are: none, or those of another place.
 fn is_said(wrong: &Wrong) -> bool {
     (wrong.values == "0" || wrong.like.ends_with("bit for bit")) && !wrong.places.is_empty()
@@ -143,7 +170,7 @@ fn search(
     got: &Stored,
     (other, passes): (DenseName, bool),
     work: &Work,
-) -> Vec<Diagnosis> {
+) -> Vec<(String, Diagnosis)> {
     let elements = Elements::new(wanted, name);
     let at = |at: usize| index(wanted, elements, at);
     let Some(rule) = located(wanted, name, got).rule(at) else { return Vec::new() };
@@ -160,6 +187,11 @@ fn search(
     let counts: Vec<usize> = (0..elements.count).map(fails).collect();
     let mut systems: Vec<usize> = (0..elements.count).filter(|&place| counts[place] > 0).collect();
     systems.sort_by_key(|&place| std::cmp::Reverse(counts[place]));
+    // As many as are worth the time, from all over the run.
+    let step = systems.len().div_ceil(MOST_SYSTEMS).max(1);
+    let (tried, others) = systems.into_iter().enumerate().partition::<Vec<_>, _>(|(at, _)| at % step == 0);
+    let places = |of: Vec<(usize, usize)>| of.into_iter().map(|(_, place)| place).collect::<Vec<usize>>();
+    let (systems, others) = (places(tried), places(others));
     let failing = Failing { wanted, name, elements, got, mask, systems, work };
     let is_part = |along: &&Along| along.judged > 1 && along.set != Indices::All;
     let sets: Vec<String> = failing.mask.axes.iter().filter(is_part).map(Along::to_string).collect();
@@ -169,17 +201,21 @@ fn search(
         let residuals = crate::parallel::map(&hypotheses, &|one| failing.residual(one));
         let found = hypotheses.into_iter().zip(residuals).filter_map(|(one, residual)| {
             let residual = residual?;
+            // What holds where it was tried has to hold everywhere.
+            failing.of_systems(&others, &one)?;
             let is_alone = passes && failing.changes(other, &one.change);
+            let key = one.key();
             let one = said(name, &specified, one, &place, residual);
-            Some(if is_alone { one.in_part(&format!("in {name} alone")) } else { one })
+            Some((key, if is_alone { one.in_part(&format!("in {name} alone")) } else { one }))
         });
-        found.collect::<Vec<Diagnosis>>()
+        found.collect::<Vec<(String, Diagnosis)>>()
     };
-    let of_stages = |stages: &[Stage]| -> Vec<Diagnosis> {
+    let of_stages = |stages: &[Stage]| -> Vec<(String, Diagnosis)> {
         let found = crate::parallel::flat_map(stages, &|stage| explained(stage(&failing)));
         let mut seen = BTreeSet::new();
-        let is_new =
-            |one: &Diagnosis| one.edits.first().is_none_or(|edit| seen.insert(edit.computed.clone()));
+        let is_new = |(_, one): &(String, Diagnosis)| {
+            one.edits.first().is_none_or(|edit| seen.insert(edit.computed.clone()))
+        };
         found.into_iter().filter(is_new).collect()
     };
     let mut found = of_stages(&STAGES);
@@ -188,7 +224,7 @@ fn search(
     }
     if found.is_empty() {
         let allowed = failing.looser().into_iter().find(|one| failing.is_allowed(one));
-        found.extend(allowed.map(|one| said(name, &specified, one, &place, 1.0)));
+        found.extend(allowed.map(|one| (one.key(), said(name, &specified, one, &place, 1.0))));
     }
     found
 }
@@ -231,13 +267,22 @@ impl Failing<'_> {
         of.error[(r, c)]
     }
 
-    /// ‖got − hypothesis‖ / ‖got − formula‖ in units of bounds, where it explains all that fails.
+    /// ‖got − hypothesis‖ / ‖got − formula‖ in units of bounds, where it explains all that fails, with evidence for it.
     fn residual(&self, hypothesis: &Hypothesis) -> Option<f64> {
-        let (mut bits, mut left, mut was) = (0.0, 0.0, 0.0);
-        if !self.work.asks(&hypothesis.name) {
+        let Fit { bits, most, left, was } = if self.work.asks(&hypothesis.name) {
+            self.of_systems(&self.systems, hypothesis)?
+        } else {
             return None;
-        }
-        for &place in &self.systems {
+        };
+        // A value has any number that is found of it, and a value alone says nothing.
+        let bits = bits - (1.0 + hypothesis.numbers as f64) * most;
+        (bits >= EVIDENCE).then(|| (left / was).sqrt())
+    }
+
+    /// How well it explains all that fails in these systems; none where it does not.
+    fn of_systems(&self, systems: &[usize], hypothesis: &Hypothesis) -> Option<Fit> {
+        let mut fit = Fit::default();
+        for &place in systems {
             if self.work.is_over() {
                 return None;
             }
@@ -246,24 +291,23 @@ impl Failing<'_> {
             for at in self.values(place) {
                 let (formula, want) = (self.element(at), self.part(&known.value, at));
                 let error = self.error(&known, at) * (1.0 + self.system(place).own_share());
-                let store = self
-                    .got
-                    .format
-                    .rounding_error((want.abs() + error).min(self.got.format.overflow_threshold()));
+                let format = self.got.format;
+                let store = format.rounding_error((want.abs() + error).min(format.overflow_threshold()));
                 let one = Element { want, bound: error + store, store, ..formula };
-                let (is, without) =
-                    (one.distance(self.got.format).ratio, formula.distance(self.got.format).ratio);
+                let (is, without) = (one.distance(format).ratio, formula.distance(format).ratio);
                 if !one.bound.is_finite() || is > 1.0 {
                     return None;
                 }
-                // What is as good as 0 is no evidence of a number.
-                let size = (want.abs() / one.bound).log2();
-                bits += without.log2().min(size).clamp(0.0, 24.0);
-                left += is * is;
-                was += without.min(1e150).powi(2);
+                // What the formula explains as well, or what is as good as 0, is no evidence.
+                let beyond = ((formula.got - formula.want).abs() / one.bound).log2();
+                let bits = beyond.min((want.abs() / one.bound).log2()).clamp(0.0, 24.0);
+                fit.bits += bits;
+                fit.most = fit.most.max(bits);
+                fit.left += is * is;
+                fit.was += without.min(1e150).powi(2);
             }
         }
-        (bits >= EVIDENCE).then(|| (left / was).sqrt())
+        Some(fit)
     }
 
     /// Whether the other tensor would be another one with these inputs.

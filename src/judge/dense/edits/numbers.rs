@@ -30,9 +30,10 @@ impl Failing<'_> {
         // A factor of the other sign is A's or Δ's.
         if let Some(factor) = self.one_factor(true).filter(|factor| factor.abs() != 1.0) {
             let number = shortest(factor);
-            let what = match number.as_str() {
-                "0.5" => "z is halved, or its function squared once too seldom".to_owned(),
-                "2" => "z is doubled, or its function squared once too often".to_owned(),
+            let is_squared = self.name == DenseName::ABar && self.formula().a_bar == Transition::Exponential;
+            let what = match (number.as_str(), is_squared) {
+                ("0.5", true) => "z is halved, or e^z squared once too seldom".to_owned(),
+                ("2", true) => "z is doubled, or e^z squared once too often".to_owned(),
                 _ => format!("z is multiplied by {number}"),
             };
             all.push(self.scaled(Z_SCALED, &what, &format!("{number} ΔA"), (true, move |_| Some(factor))));
@@ -122,7 +123,7 @@ impl Failing<'_> {
             false => Symbols { delta: "§", ..SPECIFIED },
         };
         let computed = written(self.name, self.formula(), symbols).replace('§', symbol);
-        Hypothesis::new(name, what, &computed, Box::new(values))
+        Hypothesis::new(name, what, &computed, Box::new(values)).with_numbers(1)
     }
 
     fn with(&self, place: usize, factor: f64, is_of_z: bool) -> Option<Bounded> {
@@ -201,6 +202,9 @@ impl Failing<'_> {
         let count = basis.len();
         let (mut normal, mut right) = (DMatrix::<f64>::zeros(count, count), DVector::<f64>::zeros(count));
         for &place in self.first_systems() {
+            if self.work.is_over() {
+                return None;
+            }
             let parts: Vec<Bounded> = basis.iter().map(|&term| self.of_term(place, term)).collect();
             for at in self.values(place) {
                 let one = self.element(at);
@@ -238,6 +242,7 @@ impl Failing<'_> {
             });
             parts.reduce(|a, b| Bounded { value: a.value + b.value, error: a.error + b.error })
         };
-        Some(Hypothesis::new("other-sum", "another sum is computed", &computed, Box::new(values)))
+        let sum = Hypothesis::new("other-sum", "another sum is computed", &computed, Box::new(values));
+        Some(sum.with_numbers(count))
     }
 }

@@ -27,7 +27,7 @@ impl Failing<'_> {
         };
         let computed = written(self.name, self.formula(), symbols);
         let (name, what) = (name.to_owned(), what.to_owned());
-        Hypothesis { name, what, computed, change: Change::Inputs(Box::new(steps)) }
+        Hypothesis { name, what, computed, change: Change::Inputs(Box::new(steps)), numbers: 0 }
     }
 
     /// Other readings of A, B and Δ.
@@ -41,13 +41,19 @@ impl Failing<'_> {
             ("a-lower", "of A only the lower triangle is used", "tril(A)", |a| kept(a, |r, c| r >= c)),
             ("a-upper", "of A only the upper triangle is used", "triu(A)", |a| kept(a, |r, c| r <= c)),
             ("a-negated", "A has the other sign", "(−A)", |a| -a),
-            ("a-of-lower", "A is taken for symmetric, by its lower triangle", "sym(tril(A))", |a| {
-                mirrored(a, |r, c| r >= c)
-            }),
-            ("a-of-upper", "A is taken for symmetric, by its upper triangle", "sym(triu(A))", |a| {
-                mirrored(a, |r, c| r <= c)
-            }),
-            ("a-symmetric", "A is taken for its symmetric part", "sym(A)", |a| {
+            (
+                "a-of-lower",
+                "A is taken for symmetric, or Hermitian, by its lower triangle",
+                "sym(tril(A))",
+                |a| mirrored(a, |r, c| r >= c),
+            ),
+            (
+                "a-of-upper",
+                "A is taken for symmetric, or Hermitian, by its upper triangle",
+                "sym(triu(A))",
+                |a| mirrored(a, |r, c| r <= c),
+            ),
+            ("a-symmetric", "A is taken for its symmetric, or Hermitian, part", "sym(A)", |a| {
                 (a + a.adjoint()) / Complex64::from(2.0)
             }),
         ];
@@ -176,7 +182,10 @@ impl Failing<'_> {
                         <= self.error(other, at % each) + one.store
                 })
         };
-        let of = |&place: &usize| Some((place, (0..count).find(|&other| is_of(place, other))?));
+        let of = |&place: &usize| {
+            let mut others = (0..count).take_while(|_| !self.work.is_over());
+            Some((place, others.find(|&other| is_of(place, other))?))
+        };
         let mut others = self.systems.iter().map(of).collect::<Option<Vec<_>>>()?;
         others.sort_unstable();
         let said: Vec<String> =

@@ -107,7 +107,7 @@ impl Failing<'_> {
                     true => ((r * m + c) % n, (r * m + c) / n),
                     false => ((c * n + r) / m, (c * n + r) % m),
                 };
-                let error = Matrix::from_fn(n, m, |r, c| error[from(r, c)].into()).map(|x| x.re);
+                let error = DMatrix::from_fn(n, m, |r, c| error[from(r, c)]);
                 Some(Bounded { value: Matrix::from_fn(n, m, |r, c| value[from(r, c)]), error })
             };
             // A matrix as wide as high is transposed.
@@ -146,7 +146,7 @@ impl Failing<'_> {
                 };
                 let mut moved = of;
                 m.lu().p().inv_permute_rows(&mut moved);
-                Some(system.of_quotient(alpha, Some(&moved), true))
+                Some(system.of_quotient(alpha, Some(&moved)))
             };
             let what = "rows that elimination exchanges are not exchanged in what is divided";
             let computed = format!("{specified}, rows of the right side in their old order");
@@ -167,6 +167,9 @@ impl Failing<'_> {
     fn squared_in_place(&self, place: usize) -> Option<Bounded> {
         let system = self.system(place);
         let error = system.of_state(Transition::Exponential).error;
+        if self.work.is_over() {
+            return None;
+        }
         let of = |halvings: i32| {
             let (delta, a, b) = system.step();
             let start = system.with((delta * 0.5f64.powi(halvings), a, b));
