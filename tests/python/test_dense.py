@@ -39,6 +39,13 @@ def test_steps_pass_in_each_type_and_other_ones_fail(kind):
     assert "factor-delta-missing" in str(wrong)
 
 
+def test_real_arrays_are_complex_beside_a_complex_a():
+    a = A[0, 0] * 1j
+    z = 0.5 * a
+    made = numpy.linalg.solve(IDENTITY - z / 2, IDENTITY + z / 2)
+    assert holdfast.check_dense(0.5, a, B[0], method="bilinear", A_bar=made, B_bar=numpy.linalg.solve(IDENTITY - z / 2, 0.5 * B[0])).passed
+
+
 def test_one_system_of_one_step_and_a_sample():
     a, b = A[0, 0].astype("float32"), B[0].astype("float32")
     assert holdfast.check_dense(0.1, a, b, method="Bilinear", **bilinear(numpy.float32(0.1), a, b)).passed
@@ -56,9 +63,9 @@ def test_one_system_of_one_step_and_a_sample():
         ({"A_bar": A[0]}, r"tensor `A_bar` has shape \(3, 4, 4\), expected \(…, n, n\) with the axes of delta in front, \(2, 3\)"),
         ({"B": B[0, :, 0]}, r"tensor `B` has shape \(4,\), expected \(…, n, m\)"),
         ({"A": A[..., :3]}, r"tensor `A` has shape \(6, 4, 3\), expected \(6, 4, 4\)"),
-        ({"method": "zho"}, "did you mean `zoh`"),
+        ({"method": "zho"}, "zoh, perhaps"),
         ({"method": "foh-causal"}, "its B̄ has a part for another input"),
-        ({"arithmetic": "bf16"}, "expected f32 or f64"),
+        ({"arithmetic": "bf16"}, "expected one of f32, f64"),
         ({"B": B.astype("int64")}, "tensor `B` is of type int64"),
     ],
 )

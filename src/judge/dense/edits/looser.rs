@@ -1,16 +1,16 @@
 //! Ways to compute a formula that lose digits.
 
-use nalgebra::DMatrix;
 use num_complex::Complex64;
 
 use super::slips::ROUNDED;
 use super::text::{SPECIFIED, written};
 use super::{Bounded, Failing, GROWTH, Hypothesis, Matrix, System};
-use crate::formula::{Fraction, Transition};
+use crate::formula::{Fraction, Function, Transition};
 use crate::judge::ulp::Format;
 use crate::tensor::DenseName;
 
 const PIVOTS_MISSING: &str = "pivots-missing";
+const DIVIDED_BY_A: &str = "divided-by-a";
 
 /// Share of a looser bound that errors take at least where they are of its kind.
 const LEAST: f64 = 1e-4;
@@ -52,16 +52,9 @@ impl Failing<'_> {
                     true => None,
                     false => Some(&system.b * Complex64::from(system.delta)),
                 };
-                let done = eliminated(system, alpha, over, system.unit() > f64::EPSILON);
+                let done = eliminated(system, alpha, over);
                 let [state, input] = system.solved(self.wanted.form);
-                let value = if is_state { state.value } else { input.value };
-                let off = done - &value;
-                // Another order of sums has other errors of that size.
-                let error = match off.iter().all(|x| x.is_finite()) {
-                    true => LIKE * off.iter().map(|x| x.norm()).fold(0.0, f64::max),
-                    false => f64::INFINITY,
-                };
-                Some(Bounded { error: value.map(|_| error), value })
+                Some(simulated(if is_state { state.value } else { input.value }, done))
             };
             let what = "errors are as large as those of elimination that takes each pivot as it comes";
             let computed = format!("{specified} without pivots");
@@ -83,21 +76,25 @@ impl Failing<'_> {
         if !is_state && formula.phis() > 0 {
             let of_system = move |place: usize| {
                 let system = self.system(place);
-                let inverse = system.z.clone().try_inverse()?.map(Complex64::norm);
                 let [state, input] = system.solved(self.wanted.form);
-                let n = self.elements.n as f64;
-                let sizes =
-                    state.value.map(Complex64::norm) + DMatrix::identity(self.elements.n, self.elements.n);
-                let mut error = (state.error + sizes * (n * system.unit())) * system.b.map(Complex64::norm);
-                for _ in 0..formula.phis() {
-                    error = &inverse * error;
+                let inverse = system.z.clone().try_inverse()?;
+                // φ_k = z⁻¹(φ_(k−1) − I/(k−1)!), from e^z on, each rounded.
+                let (mut phi, mut done) =
+                    (state.value.map(rounding(system)), input.value.map(|_| Complex64::ZERO));
+                for k in 1..=formula.phis() {
+                    let before = Function::Phi(0).coefficient(k - 1);
+                    (0..self.elements.n).for_each(|i| phi[(i, i)] -= before);
+                    phi = (&inverse * phi).map(rounding(system));
+                    for term in formula.now().iter().filter(|term| term.of == Function::Phi(k)) {
+                        let by = term.factor.value() * system.delta.powi(term.delta);
+                        done += &phi * &system.b * Complex64::from(by);
+                    }
                 }
-                let delta = system.delta.abs().powi(formula.phis() as i32).max(system.delta.abs());
-                Some(Bounded { value: input.value, error: &input.error + error * delta })
+                Some(simulated(input.value, done))
             };
             let what = "errors are as large as those of a division by A, as A⁻¹(e^z − I)B has it";
             all.push(Hypothesis::new(
-                "divided-by-a",
+                DIVIDED_BY_A,
                 what,
                 "A⁻¹(exp(ΔA) − I)B and the like",
                 Box::new(of_system),
@@ -111,7 +108,7 @@ impl Failing<'_> {
     pub(super) fn is_allowed(&self, hypothesis: &Hypothesis) -> bool {
         let (mut wrong, mut all) = (0, 0);
         // Its errors are known in size.
-        let is_simulated = hypothesis.name == PIVOTS_MISSING;
+        let is_simulated = [PIVOTS_MISSING, DIVIDED_BY_A].contains(&hypothesis.name.as_str());
         let of_system = |&place: &usize| {
             let Some(bounded) = self.changed(hypothesis, place) else { return false };
             let usual = &self.wanted.matrices[place][self.name as usize];
@@ -142,12 +139,29 @@ impl Failing<'_> {
     }
 }
 
-/// M⁻¹(I + (1 − α)z), or M⁻¹ of what is given, of M = I − αz, by elimination in f32 or double that takes each pivot as it comes.
-fn eliminated(system: &System, alpha: Fraction, over: Option<Matrix>, is_single: bool) -> Matrix {
-    let rounded = |x: Complex64| match is_single {
+/// Right values, with room for errors of the size that others have.
+fn simulated(value: Matrix, done: Matrix) -> Bounded {
+    let off = done - &value;
+    // Another order of sums has other errors of that size.
+    let error = match off.iter().all(|x| x.is_finite()) {
+        true => LIKE * off.iter().map(|x| x.norm()).fold(0.0, f64::max),
+        false => f64::INFINITY,
+    };
+    Bounded { error: value.map(|_| error), value }
+}
+
+/// Rounding of the arithmetic of a system: to f32, or none beside double's own.
+fn rounding(system: &System) -> impl Fn(Complex64) -> Complex64 + Copy {
+    let is_single = system.unit() > f64::EPSILON;
+    move |x| match is_single {
         true => Complex64::new(f64::from(x.re as f32), f64::from(x.im as f32)),
         false => x,
-    };
+    }
+}
+
+/// M⁻¹(I + (1 − α)z), or M⁻¹ of what is given, of M = I − αz, by elimination that takes each pivot as it comes.
+fn eliminated(system: &System, alpha: Fraction, over: Option<Matrix>) -> Matrix {
+    let rounded = rounding(system);
     let n = system.z.nrows();
     let identity = Matrix::identity(n, n);
     let mut m = (&identity - &system.z * Complex64::from(alpha.value())).map(rounded);
