@@ -24,14 +24,14 @@ const ROOMS: &[(&str, &str)] = &[
         "judge",
         "formula hexfloat method notation parallel problem program promise results sorted tensor trapezoidal",
     ),
-    ("case diff", "formula judge kernel method problem promise results tensor truth"),
+    ("case diff", "formula judge kernel method parallel problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     (
         "check",
         "case formula judge kernel method parts problem promise results tensor tensor_file trapezoidal truth",
     ),
     ("testing", "check kernel problem report results verify"),
-    ("bench", "judge kernel method operation parts problem promise results tensor truth"),
+    ("bench", "case judge kernel method operation parts problem promise results tensor truth"),
     ("functions", "kernel parts promise results scalar_function truth"),
     ("report", "analysis formula judge leftovers method notation problem results tensor truth"),
     (
