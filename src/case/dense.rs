@@ -16,7 +16,7 @@ use crate::truth::{TruthError, dense_systems};
 /// States² × systems whose exponentials are kept.
 const KEPT: usize = 1 << 19;
 
-/// Those of a problem's systems that are judged; few have what several forms' bounds take at hand.
+/// Systems that are judged of a problem; where they are few they keep their exponentials.
 pub fn systems<T: Copy + Into<f64> + Sync>(
     problem: &DenseProblem<T>,
     chosen: &[usize],
@@ -30,7 +30,7 @@ pub fn systems<T: Copy + Into<f64> + Sync>(
     parallel::map(chosen, &new)
 }
 
-/// What systems have to be: as many as asked for by a certified truth, and the others by values of f64. Systems that have no truth are not judged.
+/// Right values of systems: of as many as asked for by a certified truth, and of others by f64. Systems that have no truth are not judged.
 ///
 /// # Errors
 /// No truth of any system that was asked for one.

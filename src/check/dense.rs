@@ -2,7 +2,7 @@
 
 use super::{Checked, Options, Reason, Searching};
 use crate::case::dense;
-use crate::judge::dense::Stored;
+use crate::judge::dense::{Stored, System};
 use crate::judge::diagnose::Budget;
 use crate::judge::scan;
 use crate::judge::ulp::Format;
@@ -14,10 +14,10 @@ use crate::results::{CaseResult, RegimeNote, Verdict};
 use crate::tensor::{DenseName, Named};
 use crate::tensor_file;
 
-/// Work of truths that takes some seconds on two cores, in products of matrices of that size.
+/// Multiplications of truths that take some seconds on two cores, were each of them one product of matrices.
 const CERTIFIED: usize = 2_000_000;
 
-/// Of a system beside its products.
+/// Multiplications that stand for the rest of a system's truth.
 const EACH: usize = 500;
 
 /// Judges Ā and B̄ of every output.
@@ -33,12 +33,17 @@ pub(super) fn check(
     let of_file = super::place((name, argument), options, options.channels, problem.fingerprint());
     let certified = certified(run, &chosen);
     let mut cases: Vec<CaseResult> = Vec::new();
+    // Outputs of one arithmetic have one.
+    let mut known: Option<(DensePromise, Vec<System>)> = None;
     for (output, got) in &run.outputs {
         let place = scan::Place { id: format!("{name}/{output}"), ..of_file.clone() };
         cases.push(match promise(run.computed, options.stages, got) {
             Ok(promise) => {
-                let systems = dense::systems(problem, &chosen, promise);
-                let wanted = dense::wanted(output.form, problem, &systems, certified);
+                let of_promise = known.take().filter(|(other, _)| *other == promise);
+                let (_, systems) = known.insert(
+                    of_promise.unwrap_or_else(|| (promise, dense::systems(problem, &chosen, promise))),
+                );
+                let wanted = dense::wanted(output.form, problem, systems, certified);
                 let got = got.map(|_, values| of_systems(run, values, &chosen));
                 dense::judge((output.form, problem), place, wanted.as_ref(), &got)
             }
@@ -133,7 +138,7 @@ fn promise(
     }
 }
 
-/// Of a whole tensor the values of some systems.
+/// Values of some systems in a whole tensor.
 fn of_systems(run: &DenseRun, of: &DenseValues, chosen: &[usize]) -> Stored {
     let each = of.values.len() / run.problem.delta.len();
     let values = chosen.iter().flat_map(|&i| of.values[i * each..(i + 1) * each].iter().copied()).collect();

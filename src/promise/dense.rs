@@ -43,7 +43,7 @@ impl DensePromise {
     pub const SINGLE: DensePromise =
         DensePromise { norm: 1.0, degree: 18, is_known: false, ..DensePromise::FAST };
 
-    /// The same in double.
+    /// Implementations of others, in double.
     pub const DOUBLE: DensePromise =
         DensePromise { rounds_z: true, degree: 18, is_known: false, ..DensePromise::ACCURATE };
 

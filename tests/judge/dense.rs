@@ -154,7 +154,7 @@ fn causes(case: &CaseResult) -> [Vec<&str>; 2] {
 
 type Wrong = fn(&DenseProblem) -> Coefficients;
 
-/// What is computed of other inputs.
+/// Results of other inputs.
 fn with(method: Method, problem: &DenseProblem, edit: fn(&mut DenseProblem)) -> Coefficients {
     let mut edited = problem.clone();
     edit(&mut edited);
@@ -282,7 +282,7 @@ fn a_pole_of_one_system_hides_no_other() {
     assert_eq!(verdict(&wrong), Verdict::Fail);
 }
 
-/// Of more digits than f32 has: an error of a few units of f64 passes, and a step rounded to f32 does not.
+/// Results with more digits than f32 has: an error of a few units of f64 passes, and a step rounded to f32 does not.
 #[test]
 fn results_in_double_are_judged_in_double() {
     let drawn = drawn("legt");

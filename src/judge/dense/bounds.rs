@@ -29,8 +29,9 @@
 //! small factor. Not pivoting at all is not within it where the factors grow.
 //!
 //! Others may solve for M⁻¹N, N = I + (1 − α)z, or multiply by an inverse: |δ(M⁻¹N)| ≤ |δM⁻¹||N| + (|M⁻¹| + |δM⁻¹|)((γ + 3u)|N| + u(I + 2(1 − α)|z|))
-//! has room for both (Higham, theorem 9.4 and §14.1) and for the roundings of N; entry by entry they get the larger of this and of the above. Their exponentials are taken to be no worse than by a series of degree 18 from a norm of 1 on; for Padé
-//! approximants that is not derived, but seen.
+//! has room for both (Higham, theorem 9.4 and §14.1) and for the roundings of N; entry by entry they get the larger of this and of the above.
+//! Their exponentials are taken to be no worse than by a series of degree 18 from a norm of 1 on; for Padé approximants that is not derived,
+//! but seen.
 //!
 //! These are worst cases, n for √n and norms for entries: roundings of a good kernel take 5 % of the bound at 4 states, and a few
 //! thousandths of a percent of e^z's at 64 complex ones.
@@ -101,14 +102,14 @@ impl System {
         System { index, weights, delta, a, b, promise, z, halvings, levels: Vec::new() }
     }
 
-    /// The same, with exponentials at hand for several forms: s + 1 matrices, which many systems have no room for.
+    /// Keeps the exponentials, s + 1 matrices, for the bounds of several forms. Many systems have no room for them.
     #[must_use]
     pub fn prepared(mut self) -> Self {
         self.levels = self.exponentials();
         self
     }
 
-    /// The same with another step.
+    /// System of another step in its place.
     pub fn with(&self, step: Step) -> Self {
         System::new(self.weights, self.index, step, self.promise)
     }
@@ -223,11 +224,13 @@ impl System {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (z, b) = (self.z.map(Complex::norm), of.map(Complex::norm));
         let products = factors.len() - 1;
-        let sizes = factors.iter().rev().fold(b.map(|_| 0.0), |sum, factor| &b * *factor + &z * sum);
-        let sum = factors
+        // From the last one on: a z that overflows is no part of ΔB.
+        let (last, rest) = (factors[products], &factors[..products]);
+        let sizes = rest.iter().rev().fold(&b * last, |sum, factor| &b * *factor + &z * sum);
+        let sum = rest
             .iter()
             .rev()
-            .fold(of.map(|_| Complex::ZERO), |sum, factor| of * Complex::from(*factor) + &self.z * sum);
+            .fold(of * Complex::from(last), |sum, factor| of * Complex::from(*factor) + &self.z * sum);
         let each = match products {
             0 => unit,
             _ => products as f64 * (self.gamma() + 4.0 * unit + if rounds_z { unit } else { 0.0 }),

@@ -16,12 +16,12 @@ use crate::problem::Weights;
 use crate::results::{TensorResult, Verdict, Wrong};
 use crate::tensor::{Coefficients, DenseName, Named};
 
-/// What is computed of a form: systems, what of them are right values, and bounds.
+/// Right values of systems by a form, and bounds.
 pub struct Wanted<'a> {
     pub form: Form,
     pub weights: Weights,
     pub systems: &'a [System],
-    /// Ā and B̄ of each system. An error is what an implementation may be off, and the value itself.
+    /// Ā and B̄ of each system. An error has room for what an implementation may be off, and for what the value is.
     pub matrices: Vec<[Bounded; 2]>,
 }
 

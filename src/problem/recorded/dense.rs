@@ -14,7 +14,7 @@ use crate::problem::{Order, Weights};
 use crate::tensor::{ComputedName, DenseName, Named, unravel};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
-/// What such a run needs.
+/// Tensors that such a run needs.
 const NEEDED: &str = "delta (systems), A (systems, n, n) and B (systems, n, m)";
 const SHAPES: &str = "spec.md §8 lists the shapes";
 const NUMBERS: &str = "F64, F32, F16 or BF16, or C64";
@@ -36,7 +36,7 @@ pub struct DenseRun {
     pub outputs: BTreeMap<OutputName, Named<DenseValues, DenseName>>,
     /// As it is stated; none where outputs of F64 were computed in double, and others in f32.
     pub computed: Option<Computed>,
-    /// What the file says of itself.
+    /// Notes of the file on itself.
     pub provenance: BTreeMap<String, String>,
 }
 
@@ -90,7 +90,7 @@ fn spread(values: &[f64], shared: usize, count: usize) -> Vec<f64> {
     values.chunks(each).flat_map(|one| std::iter::repeat_n(one, share).flatten().copied()).collect()
 }
 
-/// What the weights of a file are, by A's type and rank.
+/// Weights of a file, by A's type and rank.
 fn weights(a: &TensorInfo) -> Result<Weights> {
     match (a.shape.len(), a.stored) {
         (3, Stored::C64) => Ok(Weights::Complex),

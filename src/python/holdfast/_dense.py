@@ -60,7 +60,7 @@ def _spread(name: str, array: Any, leading: tuple[int, ...], is_wide: bool) -> T
         how = "with the axes of delta in front" if is_output else "whose front axes broadcast to delta's"
         raise ValueError(
             f"tensor `{short}` has shape {tuple(host.array.shape)}, expected {_MATRICES[short]} {how}, {leading} "
-            f"(hint: {'with one input it is ' + short + '[..., None]' if short.startswith('B') else 'numpy.stack, of many'})"
+            f"(hint: {'with one input it is ' + short + '[..., None]' if short.startswith('B') else 'one A for all systems is (n, n)'})"
         ) from None
     count = math.prod(leading)
     return Tensor(name, host.stored, [count, *tail], whole.reshape(count, *tail))

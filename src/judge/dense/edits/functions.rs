@@ -10,6 +10,7 @@ use crate::tensor::DenseName;
 
 /// Degrees of a series that is cut too early.
 const DEGREES: std::ops::RangeInclusive<usize> = 1..=16;
+
 impl Failing<'_> {
     /// Functions of z that other forms have, or none.
     pub(super) fn other_functions(&self) -> Vec<Hypothesis<'_>> {
@@ -246,14 +247,22 @@ impl Failing<'_> {
         }
     }
 
+    /// A term alone, of Ā or of B̄.
     pub(super) fn of_term(&self, place: usize, term: Term) -> Bounded {
-        let system = self.system(place);
+        let (system, factor) = (self.system(place), term.factor.value());
         match (self.name, term.of) {
             (DenseName::ABar, Function::Power(k)) => {
                 let identity = Matrix::identity(self.elements.n, self.elements.n);
-                system.of_powers(&unit(k), (1.0, &identity))
+                system.of_powers(&unit(k), (factor, &identity))
             }
-            (_, Function::Power(k)) => system.of_powers(&unit(k), (system.delta.powi(term.delta), &system.b)),
+            (_, Function::Power(k)) => {
+                system.of_powers(&unit(k), (factor * system.delta.powi(term.delta), &system.b))
+            }
+            (_, Function::Resolvent(alpha)) => {
+                // It has a Δ of its own.
+                let by = Complex64::from(factor * system.delta.powi(term.delta - 1));
+                system.of_quotient(alpha, Some(&(&system.b * by)))
+            }
             _ => system.of_input(&[term]),
         }
     }
@@ -280,8 +289,7 @@ impl Failing<'_> {
                 let other = Term { of, delta, ..term };
                 let values = move |place: usize| {
                     let parts = formula.now().iter().enumerate();
-                    let parts =
-                        parts.map(|(j, &own)| self.of_term_alone(place, if i == j { other } else { own }));
+                    let parts = parts.map(|(j, &own)| self.of_term(place, if i == j { other } else { own }));
                     parts.reduce(|a, b| Bounded { value: a.value + b.value, error: a.error + b.error })
                 };
                 let [own, text] = [term, other].map(|term| term_text(self.name, term, SPECIFIED));
@@ -295,22 +303,6 @@ impl Failing<'_> {
             }
         }
         all
-    }
-
-    fn of_term_alone(&self, place: usize, term: Term) -> Bounded {
-        let system = self.system(place);
-        let factor = Complex64::from(term.factor.value() * system.delta.powi(term.delta - 1));
-        match term.of {
-            Function::Phi(_) => system.of_input(&[term]),
-            Function::Power(k) => {
-                let Bounded { value, error } = system.of_powers(&unit(k), (system.delta, &system.b));
-                Bounded { value: value * factor, error: error * factor.norm() }
-            }
-            Function::Resolvent(alpha) => {
-                let Bounded { value, error } = system.of_quotient(alpha, Some(&system.b));
-                Bounded { value: value * factor, error: error * factor.norm() }
-            }
-        }
     }
 }
 

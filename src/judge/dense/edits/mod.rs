@@ -41,7 +41,7 @@ type Steps<'h> = Box<dyn Fn(usize) -> Option<Step> + Sync + 'h>;
 /// A tensor with an edit.
 type Values<'h> = Box<dyn Fn(usize) -> Option<Bounded> + Sync + 'h>;
 
-/// What is changed.
+/// Change that a hypothesis makes.
 enum Change<'h> {
     /// The inputs, which both tensors have.
     Inputs(Steps<'h>),
@@ -63,7 +63,7 @@ impl<'h> Hypothesis<'h> {
         Hypothesis { name, what, computed, change: Change::Values(values), numbers: 0 }
     }
 
-    /// The same, of numbers that are found.
+    /// Says how many numbers in it are found.
     fn with_numbers(self, numbers: usize) -> Self {
         Hypothesis { numbers, ..self }
     }
@@ -77,7 +77,7 @@ impl<'h> Hypothesis<'h> {
     }
 }
 
-/// What failing tensors are computed as, as far as the work goes.
+/// Causes of tensors that fail, as far as the work goes.
 pub fn explain(
     wanted: &Wanted,
     got: &Named<Stored, DenseName>,
@@ -163,7 +163,7 @@ fn is_said(wrong: &Wrong) -> bool {
     (wrong.values == "0" || wrong.like.ends_with("bit for bit")) && !wrong.places.is_empty()
 }
 
-/// What one tensor is computed as, which knows whether the other one passes.
+/// Causes of one tensor, with what explains both under one key; and whether the other tensor passes.
 fn search(
     wanted: &Wanted,
     name: DenseName,
@@ -256,7 +256,7 @@ impl Failing<'_> {
         element(self.wanted, self.name, self.elements, self.got, at)
     }
 
-    /// What a matrix of the value's system has in its place.
+    /// Entry of a matrix of the value's system in the value's place.
     fn part(&self, of: &Matrix, at: usize) -> f64 {
         let [_, r, c] = self.elements.place(at);
         parts(of[(r, c)])[at % self.elements.width]

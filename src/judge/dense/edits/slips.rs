@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use num_complex::Complex64;
 
-use super::text::{SPECIFIED, written};
+use super::text::{SPECIFIED, Symbols, written};
 use super::{Bounded, Failing, Hypothesis, Matrix};
 use crate::formula::Transition;
 use crate::judge::ulp::Format;
@@ -125,12 +125,9 @@ impl Failing<'_> {
                 Some(Bounded { value: value.transpose(), error: error.transpose() })
             };
             let what = "B stands on the left of what multiplies it, or is solved for from the right";
-            all.push(Hypothesis::new(
-                "b-on-the-left",
-                what,
-                &format!("B ({specified}) B⁻¹"),
-                Box::new(exchanged),
-            ));
+            let others = written(self.name, self.formula(), Symbols { b: "", ..SPECIFIED });
+            let computed = format!("B ({others})");
+            all.push(Hypothesis::new("b-on-the-left", what, &computed, Box::new(exchanged)));
         }
         if let Some(alpha) = self.formula().pole() {
             let is_state = self.name == DenseName::ABar;

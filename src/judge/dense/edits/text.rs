@@ -4,7 +4,7 @@ use crate::formula::{Formula, Fraction, Function, Term, Transition};
 use crate::notation::{joined, raised, ratio};
 use crate::tensor::DenseName;
 
-/// What simple fractions are divided by, and the most that is divided.
+/// Divisors of simple fractions, and the most that is divided.
 const BELOW: [i64; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 48, 120];
 const MOST_ABOVE: f64 = 120.0;
 
