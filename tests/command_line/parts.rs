@@ -398,8 +398,8 @@ fn two_processes_with_the_same_part_do_no_harm() {
 #[test]
 fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
     let home = folder();
-    // Half a minute of short problems by one thread, so that some are soon done.
-    let plan = ["verify", "--regime", "short", "--backend", "cpu", "--seed", "1..30"];
+    // Minutes of short problems by one thread: some are soon done, all of them never before the end of this test.
+    let plan = ["verify", "--regime", "short", "--backend", "cpu", "--seed", "1..300"];
     let long = [&plan[..], &["--partition", "1/2", "--out", "parts"]].concat();
     let mut one_thread = command();
     one_thread.env("RAYON_NUM_THREADS", "1");
@@ -432,7 +432,7 @@ fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
         if said.contains("1 failed") {
             assert!(
                 said.contains(
-                    "continue: holdfast verify --regime short --backend cpu --seed 1..30 --partition 1/2"
+                    "continue: holdfast verify --regime short --backend cpu --seed 1..300 --partition 1/2"
                 ),
                 "{said}"
             );
