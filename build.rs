@@ -27,6 +27,8 @@ const FOREIGN: &str = "foreign";
 /// The library that is kept of them, and the kinds of sources that it is made of.
 const LIBRARY: &str = "holdfast_kernels";
 const SOURCES: [&str; 5] = ["cpp", "cu", "cuh", "h", "inc"];
+/// Variables that name folders of headers.
+const COMPILERS_READ: [&str; 3] = ["CPATH", "CPLUS_INCLUDE_PATH", "INCLUDE"];
 /// What building them takes.
 const COST: &str = "about a minute of processor time";
 
@@ -141,11 +143,10 @@ fn kept(out: &Path, build: &cc::Build) -> Result<Option<PathBuf>, String> {
     let mut hasher = DefaultHasher::new();
     (compiler_version(build)?, include_str!("build.rs")).hash(&mut hasher);
     env::var_os("HOLDFAST_PLANT").hash(&mut hasher);
-    // All flags, wherever they come from.
-    let compiler =
-        build.try_get_compiler().map_err(|error| format!("no C++ compiler: {error}"))?.to_command();
-    (compiler.get_program(), compiler.get_envs().collect::<Vec<_>>()).hash(&mut hasher);
-    compiler.get_args().filter(|arg| Path::new(arg) != out).for_each(|arg| arg.hash(&mut hasher));
+    // All flags, wherever they come from, and what compilers read of the environment: Cargo's own part of it is another one of each build.
+    let compiler = build.try_get_compiler().map_err(|error| format!("no C++ compiler: {error}"))?;
+    (compiler.path(), COMPILERS_READ.map(env::var_os)).hash(&mut hasher);
+    compiler.args().iter().filter(|arg| Path::new(arg) != out).for_each(|arg| arg.hash(&mut hasher));
     hash_folder(Path::new(KERNELS), &mut hasher)
         .map_err(|error| format!("cannot read {KERNELS}: {error}"))?;
     hash_folder(out, &mut hasher).map_err(|error| format!("cannot read {}: {error}", out.display()))?;
