@@ -2,6 +2,7 @@
 
 use num_complex::Complex64;
 
+use super::numbers::ALIKE;
 use super::text::{SPECIFIED, multiple, quotient, simple, term_text, written};
 use super::{Bounded, Failing, Hypothesis, Matrix};
 use crate::formula::{Form, Formula, Fraction, Function, Term, Transition};
@@ -232,18 +233,17 @@ impl Failing<'_> {
             let (specified, more) = (written(self.name, self.formula(), SPECIFIED), multiple(times, &text));
             return ("term-added", format!("{more} is added"), joined([specified, more]));
         };
-        let now = simple(terms[place].factor.value() + times);
+        let specified = terms[place].factor.value();
+        let now = Some(simple(specified + times)).filter(|now| now.abs() > ALIKE * specified.abs());
         let each = |(i, one): (usize, &Term)| match i == place {
-            true => (now.abs() > 1e-9).then(|| multiple(now, &text)),
+            true => now.map(|now| multiple(now, &text)),
             false => Some(term_text(self.name, *one, SPECIFIED)),
         };
         let computed = joined(terms.iter().enumerate().filter_map(each));
         let was = term_text(self.name, terms[place], SPECIFIED);
-        match now.abs() > 1e-9 {
-            true => {
-                ("other-coefficient", format!("{} is computed for {was}", multiple(now, &text)), computed)
-            }
-            false => ("term-missing", format!("{was} is left out"), computed),
+        match now.map(|now| multiple(now, &text)) {
+            Some(now) => ("other-coefficient", format!("{now} is computed for {was}"), computed),
+            None => ("term-missing", format!("{was} is left out"), computed),
         }
     }
 

@@ -18,7 +18,7 @@ const NEWTON: usize = 12;
 const LARGEST_FACTOR: f64 = 64.0;
 
 /// Numbers that are one but for how they are found, and coefficients that are none.
-const ALIKE: f64 = 1e-5;
+pub(super) const ALIKE: f64 = 1e-5;
 
 /// Powers of Δ that a sum may have in common.
 const POWERS: std::ops::RangeInclusive<i32> = 0..=3;
