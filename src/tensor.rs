@@ -167,6 +167,11 @@ impl ComputedName {
     pub fn gradient(self) -> Option<GradientName> {
         if let ComputedName::Gradient(name) = self { Some(name) } else { None }
     }
+
+    /// Whether it is of systems whose A is a matrix.
+    pub fn is_dense(self) -> bool {
+        matches!(self, ComputedName::Dense(_))
+    }
 }
 
 impl Display for ComputedName {

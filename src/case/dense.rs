@@ -1,16 +1,18 @@
 //! Dense steps of one form through truth, bounds and judge, whoever computed them.
 
+use super::Compared;
 use crate::formula::Form;
 use crate::judge::dense::{self, Stored, System, Wanted};
 use crate::judge::diagnose::Work;
+use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Described, Place};
 use crate::parallel;
 use crate::problem::dense::DenseProblem;
 use crate::problem::{InputType, Operand, Shape};
 use crate::promise::DensePromise;
 use crate::results::explained::diagnosed;
-use crate::results::{CaseResult, Verdict};
-use crate::tensor::{DenseName, Named};
+use crate::results::{CaseResult, PairwiseMatrix, Verdict};
+use crate::tensor::{DenseName, Named, unravel};
 use crate::truth::{TruthError, dense_systems};
 
 /// States² × systems whose exponentials are kept.
@@ -72,6 +74,32 @@ pub fn judge<T>(
             let (verdict, reason) = (Verdict::Unmeasured, error.to_string());
             scan::without_output(form, described(problem), place, verdict, reason)
         }
+    }
+}
+
+/// What a matrix of methods needs of this one.
+pub fn outputs(wanted: &Wanted, got: &Named<Stored, DenseName>) -> Named<MethodOutputs, DenseName> {
+    got.map(|name, got| dense::outputs(wanted, name, got))
+}
+
+impl<T> Compared<'_, DenseProblem<T>> {
+    /// The truth's matrix of methods and that of the source, of Ā and of B̄ of the chosen systems.
+    pub fn coefficients(
+        &self,
+        chosen: &[usize],
+        methods: Vec<Named<MethodOutputs, DenseName>>,
+    ) -> Vec<[PairwiseMatrix; 2]> {
+        let &DenseProblem { weights, n, m, .. } = self.problem;
+        let matrices = |(name, outputs): (DenseName, Vec<MethodOutputs>)| {
+            let shape = [chosen.len(), n, if name == DenseName::ABar { n } else { m }];
+            let index = |at: usize| {
+                let mut index = unravel(&shape, at / weights.width());
+                index[0] = chosen[index[0]];
+                index
+            };
+            self.matrices(name.into(), (weights, InputType::F32), &outputs, index)
+        };
+        super::by_tensor(&DenseName::ALL, methods).map(matrices).collect()
     }
 }
 

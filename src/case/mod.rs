@@ -15,8 +15,8 @@ use crate::judge::scan::{self, Place};
 use crate::judge::ulp::Format;
 use crate::judge::{gradient, lean, relative};
 use crate::method::Method;
-use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
+use crate::problem::{InputType, Problem, Weights};
 use crate::promise::{KernelError, Promise};
 use crate::results::{CaseResult, Diagnosis, PairwiseMatrix, Relative, TensorResult, Verdict};
 use crate::tensor::{ComputedName, GradientName, Gradients, Named, TensorName, Tensors};
@@ -207,6 +207,7 @@ pub fn outputs_of_gradients(
         let bounds = &budget.tensors[name].bound;
         MethodOutputs {
             form,
+            format: Format::for_input(want.element),
             truth: want.values.clone(),
             kernel: got.map(|got| got.values.iter().map(|&x| x.into()).collect()),
             bound: bounds.iter().flat_map(|&bound| std::iter::repeat_n(bound, want.width)).collect(),
@@ -239,6 +240,7 @@ impl<M: Copy + Into<Form>> SolvedCase<'_, M> {
     pub fn outputs(&self, got: Option<&Tensors<f64>>) -> MethodOutputs {
         MethodOutputs {
             form: self.method.into(),
+            format: Format::for_input(self.problem.stored(TensorName::Out)),
             truth: self.want[TensorName::Out].values.clone(),
             kernel: got.map(|got| got[TensorName::Out].values.clone()),
             bound: self.budget.tensors[TensorName::Out].bound.clone(),
@@ -248,8 +250,8 @@ impl<M: Copy + Into<Form>> SolvedCase<'_, M> {
 
 /// What is compared between methods: `regime` and `id` are the problem's in results, `source` is what computed it.
 #[derive(Clone, Copy)]
-pub struct Compared<'a> {
-    pub problem: &'a Problem,
+pub struct Compared<'a, P = Problem> {
+    pub problem: &'a P,
     pub source: &'a str,
     pub regime: &'a str,
     pub id: &'a str,
@@ -263,39 +265,44 @@ impl Compared<'_> {
         let outline = problem.outline();
         let index =
             |position| outline.recorded_index(TensorName::Out, problem.judged_index(&indexed, position));
-        self.matrices(ComputedName::out(), Format::for_input(problem.stored(TensorName::Out)), outputs, index)
+        self.matrices(ComputedName::out(), (problem.weights, problem.input), outputs, index)
     }
 
     /// The same of each gradient, of the passes that have it.
-    pub fn gradients(&self, mut passes: Vec<Named<MethodOutputs, GradientName>>) -> Vec<[PairwiseMatrix; 2]> {
-        let mut matrices = Vec::new();
-        for name in GradientName::ALL {
-            let outputs: Vec<MethodOutputs> =
-                passes.iter_mut().filter_map(|pass| pass.remove(name)).collect();
-            if outputs.len() > 1 {
-                let indexed = self.problem.gradient(name, Vec::<f64>::new());
-                let format = Format::for_input(indexed.element);
-                let outline = self.problem.outline();
-                let index = |position| outline.recorded_index(name, indexed.index(position));
-                matrices.push(self.matrices(name.into(), format, &outputs, index));
-            }
-        }
-        matrices
+    pub fn gradients(&self, passes: Vec<Named<MethodOutputs, GradientName>>) -> Vec<[PairwiseMatrix; 2]> {
+        let (problem, outline) = (self.problem, self.problem.outline());
+        let matrices = |(name, outputs): (GradientName, Vec<MethodOutputs>)| {
+            let indexed = problem.gradient(name, Vec::<f64>::new());
+            let index = |position| outline.recorded_index(name, indexed.index(position));
+            self.matrices(name.into(), (problem.weights, problem.input), &outputs, index)
+        };
+        by_tensor(&GradientName::ALL, passes).map(matrices).collect()
     }
+}
 
+/// Each tensor that several methods have, with theirs.
+fn by_tensor<N: Copy + Ord>(
+    names: &[N],
+    mut methods: Vec<Named<MethodOutputs, N>>,
+) -> impl Iterator<Item = (N, Vec<MethodOutputs>)> {
+    let of_name = move |&name: &N| (name, methods.iter_mut().filter_map(|all| all.remove(name)).collect());
+    names.iter().map(of_name).filter(|(_, outputs): &(N, Vec<MethodOutputs>)| outputs.len() > 1)
+}
+
+impl<P> Compared<'_, P> {
     fn matrices(
         &self,
         tensor: ComputedName,
-        format: Format,
+        (weights, input): (Weights, InputType),
         outputs: &[MethodOutputs],
         index: impl Fn(usize) -> Vec<usize>,
     ) -> [PairwiseMatrix; 2] {
-        let (truth, kernel) = pairwise::matrices(outputs, format, index);
+        let (truth, kernel) = pairwise::matrices(outputs, index);
         [("truth", truth), (self.source, kernel)].map(|(source, pairs)| PairwiseMatrix {
             source: source.to_owned(),
             regime: self.regime.to_owned(),
-            weights: self.problem.weights,
-            input: self.problem.input,
+            weights,
+            input,
             problem: self.id.to_owned(),
             tensor,
             pairs,

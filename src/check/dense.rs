@@ -1,7 +1,9 @@
 //! Recorded steps of dense systems (spec.md §8) through truth and judge.
 
-use super::{Checked, Options, Reason, Searching};
-use crate::case::dense;
+use std::collections::BTreeMap;
+
+use super::{BACKEND, Checked, Options, Reason, Searching};
+use crate::case::{Compared, dense};
 use crate::judge::dense::{Stored, System};
 use crate::judge::diagnose::Budget;
 use crate::judge::scan;
@@ -35,6 +37,7 @@ pub(super) fn check(
     let mut cases: Vec<CaseResult> = Vec::new();
     // Outputs of one arithmetic have one.
     let mut known: Option<(DensePromise, Vec<System>)> = None;
+    let mut groups: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for (output, got) in &run.outputs {
         let place = scan::Place { id: format!("{name}/{output}"), ..of_file.clone() };
         cases.push(match promise(run.computed, options.stages, got) {
@@ -45,6 +48,9 @@ pub(super) fn check(
                 );
                 let wanted = dense::wanted(output.form, problem, systems, certified);
                 let got = got.map(|_, values| of_systems(run, values, &chosen));
+                if let Ok(wanted) = &wanted {
+                    groups.entry(&output.label).or_default().push(dense::outputs(wanted, &got));
+                }
                 dense::judge((output.form, problem), place, wanted.as_ref(), &got)
             }
             Err(reason) => {
@@ -54,6 +60,12 @@ pub(super) fn check(
         });
         (0..count).for_each(|_| advance());
     }
+    let matrices = |(label, outputs): (&str, Vec<_>)| {
+        let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
+        let compared = Compared { problem, source: BACKEND, regime: name, id: &id };
+        compared.coefficients(&chosen, outputs).into_iter().flatten().collect::<Vec<_>>()
+    };
+    let pairwise = groups.into_iter().flat_map(matrices).collect();
     let mut why = format!("recorded steps of {count} dense systems of {} states", problem.n);
     why.push_str(&match chosen.len() {
         judged if judged == count => {
@@ -77,7 +89,7 @@ pub(super) fn check(
         undiagnosed: options.diagnosis == Budget::Off,
         device: super::device(&run.provenance),
         cases,
-        pairwise: Vec::new(),
+        pairwise,
     })
 }
 

@@ -86,14 +86,9 @@ pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, Not
     if direction(&left) != direction(&right) {
         return Err(NotAlike::Direction { found: direction(&right), expected: direction(&left) });
     }
-    // What overflows either type is not compared.
-    let formats = [left, right].map(|one| Format::for_input(one.output.tensors[one.tensor].element));
-    let narrower = formats[1].overflow_threshold() < formats[0].overflow_threshold();
-    let format = formats[usize::from(narrower)];
     let both = [left.outputs(), right.outputs()];
-    let (mut truth, mut outputs) = pairwise::matrices(&both, format, |position| {
-        outline.recorded_index(left.tensor, tensor.index(position))
-    });
+    let (mut truth, mut outputs) =
+        pairwise::matrices(&both, |position| outline.recorded_index(left.tensor, tensor.index(position)));
     let same_inputs = left.run.problem.fingerprint() == right.run.problem.fingerprint();
     // Two in, one pair out.
     let (truth, mut outputs) = (truth.swap_remove(0), outputs.swap_remove(0));
@@ -127,6 +122,7 @@ impl OneOutput<'_> {
         let (truth, bound): (Vec<Vec<f64>>, Vec<Vec<f64>>) = rows.into_iter().unzip();
         MethodOutputs {
             form,
+            format: Format::for_input(tensor.element),
             truth: truth.concat(),
             kernel: Some(tensor.values.iter().map(|&value| value.into()).collect()),
             bound: bound.concat(),

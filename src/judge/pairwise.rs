@@ -14,6 +14,8 @@ use crate::results::{Pair, PairStatus};
 #[derive(Clone, Debug)]
 pub struct MethodOutputs {
     pub form: Form,
+    /// As the kernel's are stored.
+    pub format: Format,
     /// (elements)·width
     pub truth: Vec<f64>,
     /// The kernel's, laid out alike; none when it could not be run.
@@ -23,17 +25,13 @@ pub struct MethodOutputs {
 }
 
 /// The truth's matrix and the kernel's. `index_of` turns a position in the outputs into a tensor index.
-pub fn matrices(
-    outputs: &[MethodOutputs],
-    format: Format,
-    index_of: impl Fn(usize) -> Vec<usize>,
-) -> (Vec<Pair>, Vec<Pair>) {
+pub fn matrices(outputs: &[MethodOutputs], index_of: impl Fn(usize) -> Vec<usize>) -> (Vec<Pair>, Vec<Pair>) {
     let mut truth = Vec::new();
     let mut kernel = Vec::new();
     for (i, left) in outputs.iter().enumerate() {
         for right in &outputs[i + 1..] {
-            truth.push(truth_pair(left, right, format, &index_of));
-            kernel.push(kernel_pair(left, right, format, &index_of));
+            truth.push(truth_pair(left, right, &index_of));
+            kernel.push(kernel_pair(left, right, &index_of));
         }
     }
     (truth, kernel)
@@ -49,31 +47,30 @@ fn truth_differs(left: &MethodOutputs, right: &MethodOutputs, i: usize) -> bool 
     (left.truth[i] - right.truth[i]).abs() > left.bound[i] + right.bound[i]
 }
 
-fn truth_pair(
-    left: &MethodOutputs,
-    right: &MethodOutputs,
-    format: Format,
-    index_of: &impl Fn(usize) -> Vec<usize>,
-) -> Pair {
-    let figures = Figures::of(left.truth.iter().zip(&right.truth).enumerate(), format);
+/// Whether both have a truth there: an infinite bound says that nothing is known.
+fn is_known(left: &MethodOutputs, right: &MethodOutputs, i: usize) -> bool {
+    left.bound[i].is_finite() && right.bound[i].is_finite()
+}
+
+fn truth_pair(left: &MethodOutputs, right: &MethodOutputs, index_of: &impl Fn(usize) -> Vec<usize>) -> Pair {
+    let format = left.format.narrower(right.format);
+    let known = (0..left.truth.len()).filter(|&i| is_known(left, right, i));
+    let figures = Figures::of(known.map(|i| (i, (&left.truth[i], &right.truth[i]))), format);
     figures.pair((left.form, right.form), PairStatus::Oracle, index_of(figures.max_at), 0.0)
 }
 
-fn kernel_pair(
-    left: &MethodOutputs,
-    right: &MethodOutputs,
-    format: Format,
-    index_of: &impl Fn(usize) -> Vec<usize>,
-) -> Pair {
-    let methods = (left.form, right.form);
-    let (Some(l), Some(r)) = (&left.kernel, &right.kernel) else {
+fn kernel_pair(left: &MethodOutputs, right: &MethodOutputs, index_of: &impl Fn(usize) -> Vec<usize>) -> Pair {
+    let (methods, format) = ((left.form, right.form), left.format.narrower(right.format));
+    let any_is_known = (0..left.truth.len()).any(|i| is_known(left, right, i));
+    let (Some(l), Some(r), true) = (&left.kernel, &right.kernel, any_is_known) else {
         let nothing =
             Figures { mean: f64::NAN, max: f64::NAN, max_at: 0, rel_l2: f64::NAN, max_ulp: f64::NAN };
         return nothing.pair(methods, PairStatus::Unmeasured, vec![], f64::NAN);
     };
-    // Outputs that rightly overflow f16 have no difference to judge.
+    // Outputs that rightly overflow either format have no difference to judge.
     let comparable = |i: &usize| {
-        !(left.rightly_overflows(l[*i], *i, format) || right.rightly_overflows(r[*i], *i, format))
+        is_known(left, right, *i)
+            && !(left.rightly_overflows(l[*i], *i, format) || right.rightly_overflows(r[*i], *i, format))
     };
     let figures = Figures::of((0..l.len()).filter(comparable).map(|i| (i, (&l[i], &r[i]))), format);
     let (mut ratio, mut at) = (0.0, 0);

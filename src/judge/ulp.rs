@@ -30,6 +30,12 @@ impl Format {
         }
     }
 
+    /// The one of both whose numbers overflow first, and of such that overflow alike the coarser one.
+    pub fn narrower(self, other: Format) -> Format {
+        let narrow = |format: &Format| (format.max_exponent, format.precision);
+        if narrow(&other) < narrow(&self) { other } else { self }
+    }
+
     /// The spacing of this format's numbers in the binade of `value` (of the smallest normal binade below
     /// it). `value` must be finite.
     pub fn ulp(self, value: f64) -> f64 {

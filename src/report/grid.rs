@@ -70,6 +70,12 @@ impl<'a> Row<'a> {
         all.for_each(|judged| cells[judged.case.method.index()].judged.push(judged));
         Row { name, weights, cells }
     }
+
+    /// Whether anything in it is of dense systems.
+    pub fn is_dense(&self) -> bool {
+        let mut judged = self.cells.iter().flat_map(|cell| &cell.judged);
+        judged.any(|judged| judged.case.tensors.iter().any(|(tensor, _)| tensor.is_dense()))
+    }
 }
 
 /// The methods, and the textbook forms, that any case of the run used, in their order.

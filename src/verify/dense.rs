@@ -1,14 +1,15 @@
 //! Ā and B̄ of dense systems, over their regimes.
 
 use super::Request;
-use crate::case::{self, dense as dense_case};
+use crate::case::{self, Compared, dense as dense_case};
 use crate::judge::dense;
 use crate::judge::scan::{self, Place};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::dense::DenseRegime;
 use crate::promise::DensePromise;
-use crate::results::{CaseResult, DENSE, Verdict};
+use crate::results::whole::Found;
+use crate::results::{DENSE, PairTotals, Verdict};
 
 pub fn id(regime: &DenseRegime, method: Method) -> String {
     format!("{}/{method}", unit(regime))
@@ -19,17 +20,13 @@ pub fn unit(regime: &DenseRegime) -> String {
     format!("{DENSE}{}/{}", regime.name, regime.weights)
 }
 
-/// The verdict on each method.
-pub fn solve(
-    request: &Request,
-    backend: &dyn Backend,
-    promise: DensePromise,
-    regime: &DenseRegime,
-) -> Vec<CaseResult> {
+/// The verdict on each method, and how far apart they are.
+pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, regime: &DenseRegime) -> Found {
     let problem = regime.draw(request.seed);
     let inputs = problem.fingerprint();
     let all: Vec<usize> = (0..problem.delta.len()).collect();
     let systems = dense_case::systems(&problem, &all, promise);
+    let mut outputs = Vec::new();
     let judged = |&method: &Method| {
         let place = Place {
             id: id(regime, method),
@@ -49,6 +46,7 @@ pub fn solve(
             Ok(got) => {
                 let wanted = dense_case::wanted(method.into(), &problem, &systems, systems.len());
                 let (wanted, got) = (wanted.as_ref(), dense::stored(&got));
+                outputs.extend(wanted.ok().map(|wanted| dense_case::outputs(wanted, &got)));
                 let mut case = dense_case::judge((method.into(), &problem), place, wanted, &got);
                 if let (Ok(wanted), Verdict::Fail) = (wanted, case.verdict)
                     && let Some(work) = request.diagnosis.begin().of_case(&[])
@@ -63,5 +61,10 @@ pub fn solve(
             }
         }
     };
-    request.methods.iter().map(judged).collect()
+    let cases = request.methods.iter().map(judged).collect();
+    let (regime, id) = (&regime.title(), &unit(regime));
+    let compared = Compared { problem: &problem, source: backend.name(), regime, id };
+    let matrices = compared.coefficients(&all, outputs);
+    let pairs = PairTotals::of_passes(matrices.iter().flatten());
+    Found { cases, matrices, pairs, ..Found::default() }
 }

@@ -219,13 +219,10 @@ impl<'a> Plan<'a> {
             Work::Derivatives(sweep) => {
                 Found { cases: derivatives::solve(request, self.backend, sweep), ..Found::default() }
             }
-            Work::Dense(regime) => Found {
-                cases: self
-                    .promise
-                    .dense
-                    .map_or_else(Vec::new, |promise| dense::solve(request, self.backend, promise, regime)),
-                ..Found::default()
-            },
+            Work::Dense(regime) => self
+                .promise
+                .dense
+                .map_or_else(Found::default, |promise| dense::solve(request, self.backend, promise, regime)),
             Work::Laws(method, weights) => Found {
                 invariants: invariants::run(request, self.backend, *method, *weights),
                 ..Found::default()

@@ -9,6 +9,7 @@ use holdfast::results::PairStatus;
 fn outputs(method: Method, truth: [f64; 2], kernel: [f64; 2]) -> MethodOutputs {
     MethodOutputs {
         form: method.into(),
+        format: Format::F32,
         truth: truth.into(),
         kernel: Some(kernel.into()),
         bound: vec![0.01; 2],
@@ -16,7 +17,7 @@ fn outputs(method: Method, truth: [f64; 2], kernel: [f64; 2]) -> MethodOutputs {
 }
 
 fn status(left: MethodOutputs, right: MethodOutputs) -> PairStatus {
-    matrices(&[left, right], Format::F32, |i| vec![i]).1[0].status
+    matrices(&[left, right], |i| vec![i]).1[0].status
 }
 
 #[test]
@@ -42,7 +43,8 @@ fn outputs_that_differ_where_the_truth_agrees_fail() {
 
 #[test]
 fn outputs_that_rightly_overflow_are_not_compared() {
-    let half = |left, right| matrices(&[left, right], Format::F16, |i| vec![i]).1[0].status;
+    // One of both is stored in f16.
+    let half = |left, right| status(MethodOutputs { format: Format::F16, ..left }, right);
     let left = outputs(Method::Zoh, [1.0, 7e4], [1.0, f64::INFINITY]);
     let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 3.0]);
     assert_eq!(half(left, right.clone()), PairStatus::Agrees);
@@ -64,7 +66,8 @@ fn outputs_that_differ_by_something_else_or_are_not_numbers_fail() {
 fn a_pair_shows_the_figures_of_its_differences() {
     let left = outputs(Method::Zoh, [3.0, 4.0], [3.0, 4.01]);
     let right = outputs(Method::Rk4, [3.5, 4.25], [3.5, 4.25]);
-    let (truth, kernel) = matrices(&[left, right], Format::F16, |i| vec![5, i]);
+    let right = MethodOutputs { format: Format::F16, ..right };
+    let (truth, kernel) = matrices(&[left, right], |i| vec![5, i]);
     let (truth, kernel) = (&truth[0], &kernel[0]);
     assert_eq!((truth.left, truth.right), (Method::Zoh.into(), Method::Rk4.into()));
     assert_eq!((truth.mean, truth.max, &truth.worst_index[..]), (0.375, 0.5, &[5, 0][..]));
@@ -81,6 +84,17 @@ fn a_pair_shows_the_figures_of_its_differences() {
 fn a_difference_that_cannot_be_told_is_not_shown_as_none() {
     let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
     let nan = outputs(Method::Rk4, [1.0, 2.0], [f64::NAN, f64::NAN]);
-    let pair = &matrices(&[left, nan], Format::F32, |i| vec![i]).1[0];
+    let pair = &matrices(&[left, nan], |i| vec![i]).1[0];
     assert!(pair.rel_l2.is_nan() && pair.max.is_nan() && !pair.max_ulp.is_finite(), "{pair:?}");
+}
+
+#[test]
+fn elements_without_a_truth_are_not_compared_and_alone_are_no_pass() {
+    let left = outputs(Method::Zoh, [1.0, f64::NAN], [1.0, f64::INFINITY]);
+    let right = outputs(Method::Rk4, [1.5, 3.0], [1.5, 7.0]);
+    let left = MethodOutputs { bound: vec![0.01, f64::INFINITY], ..left };
+    let (truth, kernel) = matrices(&[left.clone(), right.clone()], |i| vec![i]);
+    assert_eq!((truth[0].max, kernel[0].max, kernel[0].status), (0.5, 0.5, PairStatus::Agrees));
+    let none = MethodOutputs { bound: vec![f64::INFINITY; 2], ..left };
+    assert_eq!(status(none, right), PairStatus::Unmeasured);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use holdfast::judge::budget;
 use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
+use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
 use holdfast::problem::regime::{self, LAUNCH_EDGES, STRETCH};
@@ -305,6 +306,7 @@ fn short_regime_tells_every_two_methods_apart() {
                 .into_iter()
                 .map(|t| MethodOutputs {
                     form: t.method.into(),
+                    format: Format::F32,
                     truth: t.tensors[TensorName::Out].values.clone(),
                     kernel: None,
                     bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]

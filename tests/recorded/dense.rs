@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use holdfast::check::{Options, check_recorded};
+use approx::assert_relative_eq;
+use holdfast::check::{Checked, Options, check_recorded};
 use holdfast::judge::diagnose::Budget;
 use holdfast::problem::recorded::Recorded;
-use holdfast::results::{CaseResult, Verdict};
+use holdfast::results::{CaseResult, PairStatus, Verdict};
 use rstest::rstest;
 use safetensors::Dtype;
 
@@ -47,14 +48,18 @@ fn file(dtype: Dtype) -> File {
 }
 
 fn check(file: &File, channels: Option<usize>) -> Result<(CaseResult, String), String> {
+    let mut checked = checked(file, channels)?;
+    Ok((checked.cases.swap_remove(0), checked.note.why))
+}
+
+fn checked(file: &File, channels: Option<usize>) -> Result<Checked, String> {
     let bytes = file.bytes();
     let file = holdfast::tensor_file::TensorFile::new(std::io::Cursor::new(&bytes), bytes.len() as u64);
     let recorded =
         Recorded::new(file.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
     let options = Options { channels, diagnosis: Budget::Thorough, ..Options::EVERYTHING };
     let checked = check_recorded(None, ("run", "run"), &recorded, &options, &|| {});
-    let mut checked = checked.map_err(|error| error.to_string())?;
-    Ok((checked.cases.swap_remove(0), checked.note.why))
+    checked.map_err(|error| error.to_string())
 }
 
 /// e rounded to f32 is right in f32, and where f64 is computed and rounded, and in f64 it is not.
@@ -73,6 +78,26 @@ fn the_arithmetic_is_what_is_stored_or_stated() {
     );
     assert_eq!(verdict(&off), Verdict::Pass);
     assert_eq!(verdict(&off.stating(&[("arithmetic", "f64")])), Verdict::Fail);
+}
+
+/// φ₂(z) left out of foh's B̄ makes it zoh's.
+#[test]
+fn methods_are_as_far_apart_as_the_truth_says() {
+    let mut file = file(Dtype::F32);
+    for (name, tensor) in file.tensors.clone() {
+        if let Some(name) = name.strip_suffix(".zoh") {
+            file.set(&format!("{name}.foh"), tensor);
+        }
+    }
+    let pairwise = checked(&file, Some(1)).expect("a run").pairwise;
+    let shown: Vec<_> = pairwise.iter().map(|m| (m.tensor.name(), m.pairs[0].status)).collect();
+    use PairStatus::{Agrees, Coincides, Oracle};
+    assert_eq!(shown, [("A_bar", Oracle), ("A_bar", Agrees), ("B_bar", Oracle), ("B_bar", Coincides)]);
+    // Of the second system: 4 φ₂(1) = 4 (e − 2) beside 4.
+    let [truth, kernel] = [&pairwise[2].pairs[0], &pairwise[3].pairs[0]];
+    assert_eq!((&truth.worst_index[..], &kernel.worst_index[..]), (&[1, 1, 0][..], &[1, 1, 0][..]));
+    assert_relative_eq!(truth.max, 4.0 * (3.0 - std::f64::consts::E), max_relative = 1e-15);
+    assert_eq!(kernel.max, 0.0);
 }
 
 /// One A for all systems, names of others, and complex numbers in either layout; and one system alone of a wrong run.

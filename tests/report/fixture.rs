@@ -7,7 +7,7 @@ use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::*;
-use holdfast::tensor::{ComputedName, GradientName, TensorName};
+use holdfast::tensor::{ComputedName, DenseName, GradientName, TensorName};
 use num_complex::Complex64;
 
 /// Forty regimes, the size of a full run.
@@ -240,6 +240,28 @@ pub fn with_gradients(mut results: Results) -> Results {
                 results.pairwise.push(PairwiseMatrix { tensor, ..matrix(source, &regime, weights) });
             }
         }
+    }
+    [results.pairs, results.gradient_pairs] = PairTotals::of_passes(&results.pairwise);
+    results
+}
+
+/// Besides it, systems whose A is a matrix.
+pub fn with_dense(mut results: Results) -> Results {
+    let regime = "dense legs";
+    results.regimes.push(RegimeNote {
+        name: regime.to_owned(),
+        why: "not normal".to_owned(),
+        ordinary: false,
+    });
+    for method in Method::ALL {
+        let of = case(regime, Weights::Real, InputType::F32, Operand::Variable, method, 0.2);
+        let tensors =
+            DenseName::ALL.map(|name| (name.into(), tensor(name.name(), 0.2))).into_iter().collect();
+        results.cases.push(CaseResult { tensors, ..of });
+    }
+    for name in DenseName::ALL {
+        let of = |source| PairwiseMatrix { tensor: name.into(), ..matrix(source, regime, Weights::Real) };
+        results.pairwise.extend(["truth", "cpu"].map(of));
     }
     [results.pairs, results.gradient_pairs] = PairTotals::of_passes(&results.pairwise);
     results

@@ -23,6 +23,7 @@ fn every_kind() -> Vec<(&'static str, Results)> {
             "gradients failing",
             fixture::spoil(fixture::spoil_gradients(fixture::with_gradients(fixture::small()))),
         ),
+        ("dense", fixture::with_dense(fixture::small())),
         ("empty", fixture::empty()),
     ]
 }
@@ -55,6 +56,7 @@ fn the_page_shows_every_case_and_every_anchor_leads_somewhere() {
         for section in ["methods", "worst", "matrix", "coefficients", "pairwise", "plots", "cases"] {
             assert_eq!(page.contains(&format!("id=\"{section}\"")), name != "empty", "{name}: {section}");
         }
+        assert_eq!(page.contains("id=\"dense\""), name == "dense", "{name}");
     }
 }
 

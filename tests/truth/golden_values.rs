@@ -96,6 +96,7 @@ fn truth_pairwise_matrix(#[values(Weights::Real, Weights::Complex)] weights: Wei
         .into_iter()
         .map(|t| MethodOutputs {
             form: t.method.into(),
+            format: Format::F32,
             bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
                 .bound
                 .clone(),
@@ -103,7 +104,7 @@ fn truth_pairwise_matrix(#[values(Weights::Real, Weights::Complex)] weights: Wei
             kernel: None,
         })
         .collect();
-    let (pairs, _) = matrices(&outputs, Format::F32, |i| vec![i]);
+    let (pairs, _) = matrices(&outputs, |i| vec![i]);
     let mut text = format!(
         "{}\n{:>21} {:>12} {:>12} {:>12} {:>12}\n",
         specs[0].id(),

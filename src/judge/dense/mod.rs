@@ -8,6 +8,7 @@ use num_complex::Complex64;
 pub use self::bounds::{Bounded, Matrix, Step, System};
 pub use self::edits::explain;
 use super::location::{Axis, Location, Sources};
+use super::pairwise::MethodOutputs;
 use super::scan;
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
@@ -110,6 +111,14 @@ impl Elements {
 /// Ā and B̄ of many systems, as far as they are there, judged.
 pub fn judge(wanted: &Wanted, got: &Named<Stored, DenseName>) -> Named<TensorResult, DenseName> {
     got.iter().map(|(name, got)| (name, judge_one(wanted, name, got))).collect()
+}
+
+/// What a matrix of methods needs of one tensor of this one.
+pub fn outputs(wanted: &Wanted, name: DenseName, got: &Stored) -> MethodOutputs {
+    let elements = Elements::new(wanted, name);
+    let all = (0..elements.len()).map(|at| element(wanted, name, elements, got, at));
+    let (truth, bound) = all.map(|element| (element.want, element.bound)).unzip();
+    MethodOutputs { form: wanted.form, format: got.format, truth, kernel: Some(got.values.clone()), bound }
 }
 
 fn element(wanted: &Wanted, name: DenseName, elements: Elements, got: &Stored, at: usize) -> Element {

@@ -20,7 +20,7 @@ use crate::results::{DERIVATIVES, Results};
 use cases::Anchors;
 
 /// The page, and the parts that it includes.
-const PARTS: [(&str, &str); 14] = [
+const PARTS: [(&str, &str); 16] = [
     ("index.html", include_str!("../templates/index.html.jinja")),
     ("style.css", include_str!("../templates/style.css")),
     ("page.js", include_str!("../templates/page.js")),
@@ -34,6 +34,8 @@ const PARTS: [(&str, &str); 14] = [
     ("failures.html", include_str!("../templates/failures.html.jinja")),
     ("matrix.html", include_str!("../templates/matrix.html.jinja")),
     ("pairs.html", include_str!("../templates/pairs.html.jinja")),
+    ("paired.html", include_str!("../templates/paired.html.jinja")),
+    ("dense.html", include_str!("../templates/dense.html.jinja")),
     ("cases.html", include_str!("../templates/cases.html.jinja")),
 ];
 /// Limits that keep the page below 3 MB; what is left out is counted on the page and is in `results.json`.
@@ -56,6 +58,13 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     anchors.explain(&explained);
     let paired = pairs::by_problem(results);
     let problems = &paired[..paired.len().min(PROBLEMS)];
+    let views = |is_dense| -> Vec<Value> {
+        let of_kind = problems.iter().enumerate().filter(|(_, p)| p.tensor.is_dense() == is_dense);
+        of_kind.map(|(at, p)| problems::problem(at, p, results)).collect()
+    };
+    let (dense, rows): (Vec<_>, Vec<_>) = grid::rows(results).into_iter().partition(grid::Row::is_dense);
+    let (dense_whys, whys): (Vec<_>, Vec<_>) =
+        results.regimes.iter().partition(|note| dense.iter().any(|row| row.name == note.name));
     let pictures = |about| plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>();
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         night => Value::from_safe_string(plots::night_style(plots)),
@@ -70,11 +79,13 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         unexplained => text::unexplained(results),
         suspects => view::suspects(results, &explained),
         failing_pairs => problems::failing(problems),
-        matrix => view::matrix(grid::rows(results), results, &anchors),
+        matrix => view::matrix(rows, results, &anchors),
+        dense => view::matrix(dense, results, &anchors),
         gradients => view::matrix(grid::gradients(results), results, &anchors),
         sweeps => view::sweeps(results, &anchors),
         more_problems => paired.len() - problems.len(),
-        problems => problems.iter().map(|p| problems::problem(p, results)).collect::<Vec<_>>(),
+        problems => views(false),
+        dense_problems => views(true),
         invariants => view::invariants(results, &anchors),
         functions => functions::rows(results),
         function_columns => functions::COLUMNS,
@@ -89,7 +100,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         confusion => confusion::confusion(),
         all_methods => template::names(&Method::ALL),
         worst_cases => view::worst_cases(results, &anchors),
-        whys => value(&results.regimes),
+        whys => value(whys),
+        dense_whys => value(dense_whys),
         formulas => formulas::formulas(&results.analysis),
         more_cases => results.cases.len() - shown.len(),
         cases,

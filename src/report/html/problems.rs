@@ -28,20 +28,26 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
             problems => places.len(),
             // The worst of those problems, and its place on the page.
             problem => problem.problem,
-            href => format!("pair-{}", place + 1),
+            href => anchor(place),
             by => text::share(pair.ratio),
         }
     };
     found.into_iter().map(view).collect()
 }
 
-/// One problem's matrices, the truth's first, and its failing pairs in words.
-pub fn problem(problem: &PairedProblem, results: &Results) -> Value {
+/// The name of a problem's place on the page.
+fn anchor(place: usize) -> String {
+    format!("pair-{}", place + 1)
+}
+
+/// The matrices of the problem at this place, the truth's first, and its failing pairs in words.
+pub fn problem(place: usize, problem: &PairedProblem, results: &Results) -> Value {
     let mut matrices: Vec<_> = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
     matrices.extend(problem.kernels.iter().map(|m| difference(m)));
     let describe = |pair| describe(problem.tensor, pair);
     let pair = |pair| context! { text => describe(pair), rerun => rerun(problem, pair, results) };
     context! {
+        anchor => anchor(place),
         problem => problem.problem,
         tensor => problem.tensor.name(),
         failed => problem.failed(),
