@@ -75,7 +75,7 @@ pub fn of_case(
     }
     for one in of_finite.iter_mut().flat_map(|(_, found)| found) {
         one.name += " + not-a-number";
-        one.what += "; of channels that are finite, as what is no number has another cause";
+        one.what += "; of the channels that are finite: it does not explain what is no number";
     }
     explained::diagnosed(case, of_finite);
 }

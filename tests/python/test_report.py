@@ -103,11 +103,12 @@ def test_a_headline_is_said_of_those_cases_that_have_its_very_words(failing):
         return holdfast.Report.from_json(json.dumps(data)).headline()
 
     at_16, at_32, other = [("lost", "at 16")], [("lost", "at 32")], [("gate", "none")]
+    assert headline([("step", "Δ_l is")], [("step", "delta_l is")]).endswith("(in 2 of 2 failing cases)")
     assert headline(at_16, at_32, at_32, other) == (
-        "lost: at 32 (in 2 of 4 failing cases, 1 with the same name in other words, 1 with another name)"
+        "lost: at 32 (in 2 of 4 failing cases, 1 with this name and other numbers or places, 1 with another name)"
     )
-    assert headline(other, at_16 + other, at_32, []) == "gate: none (in 2 of 4 failing cases, 1 with another name, 1 unexplained)"
-    assert headline([], at_16, [], other) == "in 1 of 4 failing cases alone; 1 with another name, 2 unexplained; lost: at 16"
+    assert headline(other, at_16 + other, at_32, []) == "gate: none (in 2 of 4 failing cases, 1 with another name, 1 without a name)"
+    assert headline([], at_16, [], other) == "1 of 4 failing cases look like lost: at 16 (1 with another name, 2 without a name)"
 
 
 def test_a_nan_is_worse_than_any_number(failing):

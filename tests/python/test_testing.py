@@ -404,6 +404,9 @@ def test_a_marker_asks_for_gradients_and_the_report_has_them(torch, pytester):
     assert report.passed and sum(case.id.endswith("/zoh/backward") for case in report.cases) == 1
 
 
+ALWAYS = "a function that always makes a softplus of it needs an argument delta_softplus, which says when"
+
+
 def scan_of_guide(u, delta, A, B, C):
     """As most people write it, in NumPy: B and C are (batch, dstate, seqlen)."""
     x, y = 0, numpy.zeros_like(u)
@@ -417,12 +420,12 @@ def scan_of_guide(u, delta, A, B, C):
 def test_a_function_of_one_shape_is_given_that_shape():
     report = holdfast.assert_correct(scan_of_guide)
     assert report.passed and len(report.cases) == 9
-    of_all = "without D, z, delta_bias, delta_softplus, which it does not take (delta is the step that they make)"
+    of_all = f"without D, z, delta_bias, delta_softplus, which it does not take (delta is the step; {ALWAYS})"
     assert report.notes == (
         "scan_of_guide was given NumPy's arrays, B as (batch, dstate, seqlen) and C as (batch, dstate, seqlen)",
         f"{of_all}: vim-tiny",
         "without D, which it does not take: b-zero, seqlen-513",
-        "without delta_bias, delta_softplus, which it does not take (delta is the step that they make): softplus-range",
+        f"without delta_bias, delta_softplus, which it does not take (delta is the step; {ALWAYS}): softplus-range",
     )
     assert f"note: {report.notes[1]}" in str(report)
 
@@ -485,12 +488,13 @@ def test_a_function_gets_the_problems_without_what_it_does_not_take(pytester):
         return reference(u, delta, A, B, C, delta_bias=delta_bias)
 
     report = holdfast.assert_correct(biased, regimes="softplus-range")
-    assert report.notes[1:] == ("without delta_softplus, which it does not take (delta is the step that they make): softplus-range",)
+    steps = f"delta + delta_bias is the step; {ALWAYS}"
+    assert report.notes[1:] == (f"without delta_softplus, which it does not take ({steps}): softplus-range",)
     (problem,) = holdfast.problems("zoh", "everything-on")
     ran = problem.run(scan)
     assert ran["without"] == ("z", "delta_bias", "delta_softplus")
     assert problem.check(**ran).notes == (
-        "without z, delta_bias, delta_softplus, which it does not take (delta is the step that they make): everything-on",
+        f"without z, delta_bias, delta_softplus, which it does not take (delta is the step; {ALWAYS}): everything-on",
     )
     assert not problem.judge(ran["out"], diagnosis="off").passed
 
@@ -612,6 +616,38 @@ def test_the_cause_is_the_first_line_and_no_source_of_holdfast_is_shown(torch, p
     assert rerun == "pytest 'test_mine.py::test_problem[short/real/f32/b-grouped/c-grouped]'"
     again = pytester.run("sh", "-c", f"{__import__('sys').executable} -m {rerun}")
     again.assert_outcomes(failed=1)
+
+
+def test_what_is_on_by_default_is_turned_off_where_a_problem_has_none():
+    def by_default(u, delta, A, B, C, delta_softplus=True):
+        return reference(u, delta, A, B, C, delta_softplus=delta_softplus)
+
+    regimes = ("short", "softplus-range")
+    assert holdfast.assert_correct(by_default, regimes=regimes).passed
+    # Somebody who sets it means it.
+    with pytest.raises(AssertionError, match="softplus-twice"):
+        holdfast.assert_correct(functools.partial(by_default, delta_softplus=True), regimes="short")
+
+
+def test_one_cause_of_all_failing_cases_has_one_name():
+    """For a small |z| this is backward Euler as well, which comes first."""
+
+    def decayed(u, delta, A, B, C):
+        x, y = 0, numpy.zeros_like(u)
+        for l in range(u.shape[2]):
+            step = delta[:, :, l, None]
+            x = numpy.exp(step * A) * (x + step * B[:, None, :, l] * u[:, :, l, None])
+            y[:, :, l] = (x * C[:, None, :, l]).sum(-1)
+        return y
+
+    alone = {"regimes": "tiny-z", "diagnosis": 10}
+    with pytest.raises(AssertionError) as raised:
+        holdfast.assert_correct(decayed, **alone)
+    assert {one.name for one in raised.value.report.diagnosis} == {"runs-as-backward-euler"}
+    with pytest.raises(AssertionError) as raised:
+        holdfast.assert_correct(decayed, regimes=("tiny-z", "short", "groups"))
+    causes = [case.diagnosis[0].name for case in raised.value.report.cases if case.verdict == "fail"]
+    assert len(causes) == 3 and set(causes) == {"input-decayed"}
 
 
 def test_of_failures_that_are_alike_a_few_are_looked_at_for_every_cause_if_these_have_one(monkeypatch):

@@ -98,6 +98,10 @@ def adapted(fn: Callable[..., Any], inputs: Mapping[str, Any], theirs: Mapping[s
     own = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     names = _names_in(parameters, inputs, theirs)
     needed = [one.name for one in parameters.values() if one.default is one.empty]
+    # What somebody has set by a partial function is meant.
+    own_default = parameters.get(names["delta_softplus"])
+    is_on = own_default is not None and own_default.default is True and names["delta_softplus"] not in getattr(fn, "keywords", {})
+    needed += [names["delta_softplus"]] if is_on else []
     more = [name for name in _NEUTRAL if name not in inputs and names[name] in needed]
     in_order = [name for name in own if parameters[name].kind is parameters[name].POSITIONAL_ONLY]
 

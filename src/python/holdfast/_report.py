@@ -265,24 +265,28 @@ class Report:
             of = ", of a value that is to be 0" if worst.want == 0 else ""
             return f"{none}; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound{of}"
 
+        def sentence(cause: Diagnosis) -> str:
+            # The step is written in another way where it is made of another one.
+            return cause.what.replace("delta_l", "Δ_l")
+
         def fits(cause: Diagnosis) -> tuple[int, int]:
             """The cases of which this very sentence is said, and those that have its name."""
-            said = [[one.what for one in diagnoses if one.name == cause.name] for diagnoses in named]
-            return sum(cause.what in words for words in said), sum(map(bool, said))
+            said = [[sentence(one) for one in diagnoses if one.name == cause.name] for diagnoses in named]
+            return sum(sentence(cause) in words for words in said), sum(map(bool, said))
 
         # Among those that fit as many, the one that comes first.
         most = max((diagnoses[at] for at in range(max(map(len, named))) for diagnoses in named if at < len(diagnoses)), key=fits)
         count, alike = fits(most)
         rest = [
-            (alike - count, "with the same name in other words"),
+            (alike - count, "with this name and other numbers or places"),
             (len(named) - alike, "with another name"),
-            (len(failing) - len(named), "unexplained"),
+            (len(failing) - len(named), "without a name"),
         ]
         others = ", ".join(f"{number} {what}" for number, what in rest if number)
-        told = f"in {count} of {len(failing)} failing cases"
+        told = f"{count} of {len(failing)} failing cases"
         if 2 * alike < len(failing):
-            return f"{told} alone; {others}; {most.name}: {most.what}"
-        return f"{most.name}: {most.what} ({told}{', ' if others else ''}{others})"
+            return f"{told} look like {most.name}: {most.what} ({others})"
+        return f"{most.name}: {most.what} (in {told}{', ' if others else ''}{others})"
 
     def _rows(self) -> list[dict[str, Any]]:
         def row(case: Case) -> dict[str, Any]:

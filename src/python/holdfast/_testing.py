@@ -6,6 +6,7 @@ import contextlib
 import copy
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -285,7 +286,10 @@ class Problem:
         regimes: dict[str, dict[str, None]] = {}
         for one in (self, *more):
             names = [self._called(name) for name in one._without if name in _DISPENSABLE]
-            made = f" ({self._called('delta')} is the step that they make)" if "delta_softplus" in one._without else ""
+            steps = " + ".join(self._called(name) for name in ("delta", "delta_bias") if name not in one._without or name == "delta")
+            flag = self._called("delta_softplus")
+            made = f" ({steps} is the step; a function that always makes a softplus of it needs an argument {flag}, which says when)"
+            made = made if "delta_softplus" in one._without else ""
             if names:
                 regimes.setdefault(f"without {', '.join(names)}, which it does not take{made}", {})[one.regime] = None
         return [f"{said}: {', '.join(names)}" for said, names in regimes.items()]
@@ -580,6 +584,8 @@ def _command_of(asked: Mapping[str, Any]) -> str:
 #: Failures in the same tensors that are looked at for any cause, where the others are asked for those causes alone; and cases whose
 #: time there is for all of them, as on the command line.
 _SEARCHED, _CASES = 2, 6
+#: Names that each failing case is asked for in the end.
+_ASKED = 3
 
 
 def _failed(text: str, report: Report) -> AssertionError:
@@ -601,6 +607,7 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
     explained: dict[int, Report] = {}
     searched: dict[tuple[str, ...], list[str]] = {}
     names: dict[str, None] = {}
+    largest: int | None = None
     # The smallest tell most for the least.
     for at, (problem, ran, report) in sorted(enumerate(failing), key=lambda one: one[1][2].cases[0].judged):
         alike = searched.setdefault(report.failing_tensors(), [])
@@ -613,6 +620,7 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
             is_named = all(case.diagnosis and case.diagnosis[0].name in names for case in failing_cases)
         if not is_named and len(alike) >= _SEARCHED and each != "thorough":
             report = report.searched({"as": alike[0]})
+            largest = at
         elif not is_named and left <= 0:
             report = report.searched({"not_begun": f"{_CASES * seconds:g} s"})
         elif not is_named:
@@ -621,7 +629,43 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
             alike += [report.cases[0].id] if report.diagnosis else []
             names.update((case.diagnosis[0].name, None) for case in report.cases if case.diagnosis)
         explained[at] = report
+    left = until - time.monotonic()
+    if largest is not None and left > 0:
+        # It may have what smaller ones have no room for, as chunks.
+        problem, ran, _ = failing[largest]
+        report = problem.judge(**ran, diagnosis=max(round(min(seconds, left), 3), 0.001))
+        explained[largest] = report if report.diagnosis else explained[largest]
+    _agreed(failing, explained, diagnosis, until)
     return [explained[at] for at in range(len(failing))]
+
+
+def _agreed(failing: Sequence[tuple[Problem, Ran, Report]], explained: dict[int, Report], diagnosis: str, until: float) -> None:
+    """Gives all cases that one cause explains its name: of one function a small case may show another one as well."""
+
+    def first(report: Report) -> set[str]:
+        return {case.diagnosis[0].name for case in report.cases if case.diagnosis}
+
+    def is_named(report: Report, name: str) -> bool:
+        return all(case.verdict != "fail" or bool(case.diagnosis) and case.diagnosis[0].name == name for case in report.cases)
+
+    names = Counter(name for report in explained.values() for name in first(report))
+    best: dict[int, Report] = {}
+    most = 0
+    for name, _ in names.most_common(_ASKED):
+        agreed: dict[int, Report] = {}
+        for at, (problem, ran, _) in enumerate(failing):
+            left = until - time.monotonic()
+            if not is_named(explained[at], name) and left > 0:
+                each: float | str = "thorough" if diagnosis == "thorough" else max(round(min(float(diagnosis), left), 3), 0.001)
+                asked = problem.judge(**ran, diagnosis=each, causes=name.split(" + "))
+                if name in first(asked):
+                    agreed[at] = explained[at].keeping(asked, [name])
+        count = sum(name in first(agreed.get(at, report)) for at, report in explained.items())
+        if count > most:
+            best, most = agreed, count
+    # A name of one case alone says no more than its own.
+    if most > 1:
+        explained.update(best)
 
 
 def _arrays_of(xp: Any) -> str:
