@@ -77,24 +77,28 @@ pub fn judge<T>(
     }
 }
 
-/// What a matrix of methods needs of this one.
-pub fn outputs(wanted: &Wanted, got: &Named<Stored, DenseName>) -> Named<MethodOutputs, DenseName> {
-    got.map(|name, got| dense::outputs(wanted, name, got))
+/// What a matrix of methods needs of this one, of the systems that come first: of those with a certified truth.
+pub fn outputs(
+    wanted: &Wanted,
+    got: &Named<Stored, DenseName>,
+    certified: usize,
+) -> Named<MethodOutputs, DenseName> {
+    got.map(|name, got| dense::outputs(wanted, name, got, certified))
 }
 
 impl<T> Compared<'_, DenseProblem<T>> {
-    /// The truth's matrix of methods and that of the source, of Ā and of B̄ of the chosen systems.
+    /// The truth's matrix of methods and that of the source, of Ā and of B̄ of these systems.
     pub fn coefficients(
         &self,
-        chosen: &[usize],
+        systems: &[usize],
         methods: Vec<Named<MethodOutputs, DenseName>>,
     ) -> Vec<[PairwiseMatrix; 2]> {
         let &DenseProblem { weights, n, m, .. } = self.problem;
         let matrices = |(name, outputs): (DenseName, Vec<MethodOutputs>)| {
-            let shape = [chosen.len(), n, if name == DenseName::ABar { n } else { m }];
+            let shape = [systems.len(), n, if name == DenseName::ABar { n } else { m }];
             let index = |at: usize| {
                 let mut index = unravel(&shape, at / weights.width());
-                index[0] = chosen[index[0]];
+                index[0] = systems[index[0]];
                 index
             };
             self.matrices(name.into(), (weights, InputType::F32), &outputs, index)

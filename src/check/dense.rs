@@ -49,7 +49,7 @@ pub(super) fn check(
                 let wanted = dense::wanted(output.form, problem, systems, certified);
                 let got = got.map(|_, values| of_systems(run, values, &chosen));
                 if let Ok(wanted) = &wanted {
-                    groups.entry(&output.label).or_default().push(dense::outputs(wanted, &got));
+                    groups.entry(&output.label).or_default().push(dense::outputs(wanted, &got, certified));
                 }
                 dense::judge((output.form, problem), place, wanted.as_ref(), &got)
             }
@@ -63,7 +63,7 @@ pub(super) fn check(
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
         let compared = Compared { problem, source: BACKEND, regime: name, id: &id };
-        compared.coefficients(&chosen, outputs).into_iter().flatten().collect::<Vec<_>>()
+        compared.coefficients(&chosen[..certified], outputs).into_iter().flatten().collect::<Vec<_>>()
     };
     let pairwise = groups.into_iter().flat_map(matrices).collect();
     let mut why = format!("recorded steps of {count} dense systems of {} states", problem.n);

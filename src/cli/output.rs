@@ -368,7 +368,7 @@ impl Looking {
             return looking;
         }
         let (count, most) = (report::text::count(cases, "case"), left(searches, cases as u64));
-        looking.say(&format!("FAIL: why is looked for in {count}{most} (--diagnosis off leaves it out)"));
+        looking.say(&format!("FAIL: looking for the cause of {count}{most} (--diagnosis off leaves it out)"));
         if !std::io::stderr().is_terminal() {
             looking.last_line = Some(Mutex::new(Instant::now()));
             return looking;

@@ -6,8 +6,8 @@ use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::explained::chosen;
 use crate::results::{
-    CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, OfSeeds, Results, TensorResult,
-    Verdict, Worst, seeds_text,
+    BACKWARD, CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, OfSeeds, Results,
+    TensorResult, Verdict, Worst, seeds_text,
 };
 use crate::tensor::ComputedName;
 
@@ -123,7 +123,10 @@ impl<'a> Failure<'a> {
             Failure::Invariant(_) => String::new(),
             _ if self.worst().is_empty() || !self.diagnosis().is_empty() => String::new(),
             _ => {
-                let said = search.map_or_else(|| text::unexplained(results), text::ended);
+                let mut said = search.map_or_else(|| text::unexplained(results), text::ended);
+                if self.follows(results) {
+                    said += "; the outputs fail as well, and these gradients may follow from them";
+                }
                 if self.besides().is_empty() {
                     said
                 } else {
@@ -131,6 +134,17 @@ impl<'a> Failure<'a> {
                 }
             }
         }
+    }
+
+    /// Whether it is of gradients, and the outputs of the same inputs fail.
+    fn follows(&self, results: &Results) -> bool {
+        let Failure::Case(case) = self else { return false };
+        let is_forward = |other: &CaseResult| {
+            let is_of_id = case.id.strip_suffix(BACKWARD) == Some(other.id.as_str());
+            let is_of_inputs = !case.inputs.is_empty() && case.inputs == other.inputs;
+            !other.is_backward() && other.method == case.method && (is_of_id || is_of_inputs)
+        };
+        case.is_backward() && results.cases.iter().any(|other| failed(other.verdict) && is_forward(other))
     }
 
     /// The tensors that fail and have no diagnosis.

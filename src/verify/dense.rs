@@ -46,7 +46,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, re
             Ok(got) => {
                 let wanted = dense_case::wanted(method.into(), &problem, &systems, systems.len());
                 let (wanted, got) = (wanted.as_ref(), dense::stored(&got));
-                outputs.extend(wanted.ok().map(|wanted| dense_case::outputs(wanted, &got)));
+                outputs.extend(wanted.ok().map(|wanted| dense_case::outputs(wanted, &got, all.len())));
                 let mut case = dense_case::judge((method.into(), &problem), place, wanted, &got);
                 if let (Ok(wanted), Verdict::Fail) = (wanted, case.verdict)
                     && let Some(work) = request.diagnosis.begin().of_case(&[])

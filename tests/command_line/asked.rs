@@ -366,7 +366,7 @@ fn verdicts_stand_before_causes_and_are_said() {
         assert_eq!(output.status.code(), Some(1));
         text(&output.stderr)
     };
-    let said = "FAIL: why is looked for in 1 case, at most 10 s (--diagnosis off leaves it out)\n";
+    let said = "FAIL: looking for the cause of 1 case, at most 10 s (--diagnosis off leaves it out)\n";
     assert_eq!(check(&[]), said);
     let first = report("results.json");
     assert_eq!(check(&["--diagnosis", "thorough"]), said.replace(", at most 10 s", ""));

@@ -37,7 +37,7 @@ fn run(line: &str, folder: &Path) -> (String, i32) {
     // How far it is.
     let is_progress = |line: &&str| {
         line.contains(", about ") && line.trim_end().ends_with(" left")
-            || line.starts_with("FAIL: why is looked for in ")
+            || line.starts_with("FAIL: looking for the cause of ")
     };
     let errors = text(&said.stderr);
     let errors: String = errors.split_inclusive('\n').filter(|line| !is_progress(line)).collect();

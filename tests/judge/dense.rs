@@ -195,6 +195,25 @@ fn eliminated(problem: &DenseProblem) -> Coefficients {
     Coefficients { a_bar, b_bar }
 }
 
+/// `**` where a power of a matrix is meant: e^z squared three times so, and rk4's polynomial.
+fn by_entries(problem: &DenseProblem) -> Coefficients {
+    let mut eighth = problem.clone();
+    eighth.a.iter_mut().for_each(|a| *a /= 8.0);
+    let root = truth(Method::Rk4, &eighth).expect("certified").a_bar;
+    let a_bar = root.into_iter().map(|x| x.powi(8) as f32).collect();
+    let mut b_bar = Vec::new();
+    for i in 0..problem.delta.len() {
+        let (delta, a, b) = problem.system(i);
+        let of_z = a.map(|a| {
+            let z = a.re * delta;
+            z / 2.0 + z.powi(2) / 6.0 + z.powi(3) / 24.0
+        });
+        let sum = of_z + DMatrix::identity(problem.n, problem.n);
+        b_bar.extend((sum * b.map(|b| b.re) * delta).transpose().iter().map(|&x| x as f32));
+    }
+    Coefficients { a_bar, b_bar }
+}
+
 /// One of each kind of edit: other inputs, of other systems, functions, terms, factors of z, types and ways that lose digits. What is wrong
 /// in one tensor alone is said of it.
 #[rstest]
@@ -216,6 +235,7 @@ fn eliminated(problem: &DenseProblem) -> Coefficients {
 #[case::a_type(Method::Rk4, "legt", |problem: &DenseProblem| with(Method::Rk4, problem, |other| {
     other.b.iter_mut().for_each(|b| *b = InputType::Bf16.round(*b));
 }), ["", "b-in-bf16"])]
+#[case::products_by_entries(Method::Rk4, "stable", by_entries, ["squares-of-entries", "powers-of-entries"])]
 #[case::lost_digits(Method::Bilinear, "pivots", eliminated, ["pivots-missing"; 2])]
 #[case::zeros_have_a_place_and_no_cause(Method::Zoh, "stable", |problem: &DenseProblem| {
     let mut got = rounded(Method::Zoh, problem);

@@ -625,8 +625,9 @@ def test_what_is_on_by_default_is_turned_off_where_a_problem_has_none():
     regimes = ("short", "softplus-range")
     assert holdfast.assert_correct(by_default, regimes=regimes).passed
     # Somebody who sets it means it.
-    with pytest.raises(AssertionError, match="softplus-twice"):
+    with pytest.raises(AssertionError, match="softplus-twice") as raised:
         holdfast.assert_correct(functools.partial(by_default, delta_softplus=True), regimes="short")
+    assert "functools.partial(by_default, delta_softplus=True)" in str(raised.value)
 
 
 def test_one_cause_of_all_failing_cases_has_one_name():
@@ -690,6 +691,6 @@ def test_a_call_is_printed_as_it_was_made_and_a_search_is_announced(capsys):
         holdfast.assert_correct(scan_of_guide, "foh", **asked)
     said = " ".join(str(raised.value).replace("\\\n", "").split())
     assert 'holdfast.assert_correct(scan_of_guide, method="foh", regimes=["short", "b-zero"], inputs=["f16"], seed=3, diagnosis=2)' in said
-    assert capsys.readouterr().err == 'FAIL: why is looked for in 1 case, at most 2 s (diagnosis="off" leaves it out)\n'
+    assert capsys.readouterr().err == 'FAIL: looking for the cause of 1 case, at most 2 s (diagnosis="off" leaves it out)\n'
     with pytest.raises(ValueError, match='hint: regimes="softplus-range", perhaps'):
         holdfast.problems("softplus_range")

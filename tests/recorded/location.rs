@@ -27,7 +27,7 @@ fn flat([item, head, at]: At) -> usize {
 #[case::odd(|at: At| at[1] % 2 == 1, "all items, odd heads, all positions")]
 #[case::two(|at: At| [1, 2].contains(&at[1]), "all items, heads 1 and 2, all positions")]
 #[case::residues(|at: At| [1, 2].contains(&(at[1] % 4)), "all items, heads mod 4 in {1, 2}, all positions")]
-#[case::all_but_one(|at: At| at[1] != 5, "all items, all heads but 5, all positions")]
+#[case::all_but_one(|at: At| at[1] != 5, "all items, all heads but head 5, all positions")]
 #[case::a_product(|at: At| at[0] == 0 && at[1] >= 4 && at[2] < 7, "item 0, heads from 4 on, positions up to 6")]
 #[case::a_tail(|at: At| at[2] >= 288, "all items, all heads, positions from 288 on, beyond the last multiple of 32")]
 #[case::a_carry(|at: At| at[2] >= 256, "all items, all heads, positions from 256 on")]

@@ -3,7 +3,7 @@
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Weights};
 use holdfast::report::console::{self, Detail};
-use holdfast::results::{CaseResult, Diagnosis, Results, Search, Verdict};
+use holdfast::results::{BACKWARD, CaseResult, Diagnosis, Results, Search, Verdict};
 
 use crate::fixture;
 
@@ -46,6 +46,23 @@ fn pairs_of_a_case_whose_cause_is_named_are_listed_only_where_all_is() {
     let [usual, verbose] = [Detail::Normal, Detail::Verbose].map(|detail| shown(&results, detail));
     assert!(usual.contains("6 fail, 2 unmeasured\n  what is wrong with foh is said above\n"), "{usual}");
     assert!(verbose.contains("FAIL zoh and foh: ") && !verbose.contains("is said above"), "{verbose}");
+}
+
+/// Of a cause in the scan alone the gradients have no name.
+#[test]
+fn gradients_without_a_cause_may_follow_from_outputs_that_fail() {
+    let mut results = fixture::with_gradients(fixture::small());
+    let said = "may follow from them";
+    let backward = results.cases.iter().position(CaseResult::is_backward).expect("one of them");
+    let id = results.cases[backward].id.strip_suffix(BACKWARD).expect("its pass").to_owned();
+    results.cases[backward].verdict = Verdict::Fail;
+    let text = |results: &Results| {
+        console::render(results, None, false).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(!text(&results).contains(said));
+    let forward = results.cases.iter().position(|case| case.id == id).expect("of the same problem");
+    results.cases[forward].verdict = Verdict::Fail;
+    assert_eq!(text(&results).matches(said).count(), 1, "{}", text(&results));
 }
 
 #[test]

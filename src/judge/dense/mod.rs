@@ -113,12 +113,13 @@ pub fn judge(wanted: &Wanted, got: &Named<Stored, DenseName>) -> Named<TensorRes
     got.iter().map(|(name, got)| (name, judge_one(wanted, name, got))).collect()
 }
 
-/// What a matrix of methods needs of one tensor of this one.
-pub fn outputs(wanted: &Wanted, name: DenseName, got: &Stored) -> MethodOutputs {
-    let elements = Elements::new(wanted, name);
+/// What a matrix of methods needs of the first systems of one tensor of this one.
+pub fn outputs(wanted: &Wanted, name: DenseName, got: &Stored, systems: usize) -> MethodOutputs {
+    let elements = Elements { count: systems, ..Elements::new(wanted, name) };
     let all = (0..elements.len()).map(|at| element(wanted, name, elements, got, at));
     let (truth, bound) = all.map(|element| (element.want, element.bound)).unzip();
-    MethodOutputs { form: wanted.form, format: got.format, truth, kernel: Some(got.values.clone()), bound }
+    let kernel = Some(got.values[..elements.len()].to_vec());
+    MethodOutputs { form: wanted.form, format: got.format, truth, kernel, bound }
 }
 
 fn element(wanted: &Wanted, name: DenseName, elements: Elements, got: &Stored, at: usize) -> Element {

@@ -191,7 +191,11 @@ impl Display for Along {
                 f.write_str(&every(noun, *period, residues, *from))
             }
             Indices::Listed(some) if set.is_rule() => write!(f, "{noun}s {}", list(some)),
-            Indices::Except(some) if set.is_rule() => write!(f, "all {noun}s but {}", list(some)),
+            // A number alone would be a count.
+            Indices::Except(some) if set.is_rule() => {
+                let plural = if some.len() == 1 { "" } else { "s" };
+                write!(f, "all {noun}s but {noun}{plural} {}", list(some))
+            }
             Indices::Listed(_) | Indices::Except(_) => {
                 let count = match set {
                     Indices::Except(others) => judged - others.len(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +26,11 @@ _NEUTRAL = ("D", "delta_bias", "delta_softplus")
 
 
 def name_of(fn: Callable[..., Any]) -> str:
-    """Name under which a function can be called."""
+    """Name under which a function can be called, a partial one with what it sets."""
+    if isinstance(fn, functools.partial):
+        short = [repr(one) if isinstance(one, (bool, int, float, str, type(None))) else "…" for one in (*fn.args, *fn.keywords.values())]
+        named = [f"{name}={text}" for name, text in zip(fn.keywords, short[len(fn.args) :])]
+        return f"functools.partial({', '.join([name_of(fn.func), *short[: len(fn.args)], *named])})"
     name = getattr(fn, "__name__", "fn")
     return name if name.isidentifier() else "fn"
 

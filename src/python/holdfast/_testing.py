@@ -602,7 +602,7 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
     seconds = float("inf") if diagnosis == "thorough" else float(diagnosis)
     count = sum(case.verdict == "fail" for *_, report in failing for case in report.cases)
     most = "" if diagnosis == "thorough" else f", at most {min(_CASES, count) * seconds:g} s"
-    print(f'FAIL: why is looked for in {count} case{"s" * (count > 1)}{most} (diagnosis="off" leaves it out)', file=sys.stderr, flush=True)
+    print(f'FAIL: looking for the cause of {count} case{"s" * (count > 1)}{most} (diagnosis="off" leaves it out)', file=sys.stderr, flush=True)
     until = time.monotonic() + _CASES * seconds
     explained: dict[int, Report] = {}
     searched: dict[tuple[str, ...], list[str]] = {}

@@ -12,6 +12,9 @@ use crate::tensor::DenseName;
 /// Degrees of a series that is cut too early.
 const DEGREES: std::ops::RangeInclusive<usize> = 1..=16;
 
+/// Powers after which a series of a z of usual size has ended.
+const MOST_POWERS: usize = 40;
+
 impl Failing<'_> {
     /// Functions of z that other forms have, or none.
     pub(super) fn other_functions(&self) -> Vec<Hypothesis<'_>> {
@@ -62,8 +65,10 @@ impl Failing<'_> {
                     Box::new(cut),
                 ));
             }
+            all.extend(self.powers_of_entries());
             return all;
         }
+        all.extend(self.powers_of_entries());
         match specified.a_bar {
             Transition::Exponential => {
                 let entries = |place: usize| Some(self.by_entries(place, |z| z.exp()));
@@ -135,6 +140,41 @@ impl Failing<'_> {
         all
     }
 
+    /// The polynomial or the series with powers of each entry in the place of the matrix's.
+    fn powers_of_entries(&self) -> Option<Hypothesis<'_>> {
+        let formula = self.formula();
+        let is_state = self.name == DenseName::ABar;
+        let is_sum = if is_state {
+            !matches!(formula.a_bar, Transition::Quotient(_))
+        } else {
+            formula.pole().is_none()
+        };
+        let values = move |place: usize| {
+            let system = self.system(place);
+            let identity = Matrix::identity(self.elements.n, self.elements.n);
+            let factors: Vec<f64> = (0..=MOST_POWERS)
+                .map(|k| match (is_state, formula.a_bar) {
+                    (true, Transition::Polynomial(factors)) => {
+                        factors.get(k).map_or(0.0, |factor| factor.value())
+                    }
+                    (true, _) => Function::Phi(0).coefficient(k),
+                    (false, _) => self.coefficient(place, k),
+                })
+                .collect();
+            let (delta, of) = if is_state { (1.0, &identity) } else { (system.delta, &system.b) };
+            let Bounded { error, .. } = system.of_powers(&factors, (delta, of));
+            let sum = system
+                .z
+                .map(|z| factors[1..].iter().rev().fold(Complex64::ZERO, |sum, factor| (sum + factor) * z));
+            let value = (sum + &identity * Complex64::from(factors[0])) * of * Complex64::from(delta);
+            Some(Bounded { value, error })
+        };
+        let computed = format!("{}, powers of each entry", written(self.name, formula, SPECIFIED));
+        let what = "powers of ΔA are taken of each entry, and not of the matrix";
+        (is_sum && self.elements.n > 1)
+            .then(|| Hypothesis::new("powers-of-entries", what, &computed, Box::new(values)))
+    }
+
     /// A function of each entry of z, within a few of the roundings of an implementation.
     fn by_entries(&self, place: usize, of: impl Fn(Complex64) -> Complex64) -> Bounded {
         let value = self.system(place).z.map(of);
@@ -165,14 +205,15 @@ impl Failing<'_> {
     /// B̄ with series of φ-functions that end early, of all of z.
     fn cut_phis(&self, place: usize, degree: usize) -> Bounded {
         let system = self.system(place);
-        let coefficient = |k: usize| {
-            let of_term = |term: &Term| {
-                term.factor.value() * system.delta.powi(term.delta - 1) * term.of.coefficient(k)
-            };
-            self.formula().now().iter().map(of_term).sum()
-        };
-        let factors: Vec<f64> = (0..=degree).map(coefficient).collect();
+        let factors: Vec<f64> = (0..=degree).map(|k| self.coefficient(place, k)).collect();
         system.of_powers(&factors, (system.delta, &system.b))
+    }
+
+    /// What ΔzᵏB is multiplied by in a system's B̄.
+    fn coefficient(&self, place: usize, k: usize) -> f64 {
+        let delta = self.system(place).delta;
+        let of_term = |term: &Term| term.factor.value() * delta.powi(term.delta - 1) * term.of.coefficient(k);
+        self.formula().now().iter().map(of_term).sum()
     }
 
     /// Terms of a formula that are added with a coefficient that is found, once more or in part.

@@ -132,7 +132,7 @@ const OF_MORE_NUMBERS: [Stage; 4] = [
     |failing| failing.sums(),
     |failing| failing.fixed_step().into_iter().collect(),
     |failing| failing.other_squarings().into_iter().collect(),
-    |failing| failing.squares_in_place().into_iter().collect(),
+    |failing| failing.other_squares(),
 ];
 
 /// A tensor, and where it fails.

@@ -152,16 +152,25 @@ impl Failing<'_> {
         all
     }
 
-    pub(super) fn squares_in_place(&self) -> Option<Hypothesis<'_>> {
-        let is_it = self.name == DenseName::ABar && self.formula().a_bar == Transition::Exponential;
-        let what = "squares are written over the rows that they are made of";
-        let values = |place: usize| self.squared_in_place(place);
-        is_it
-            .then(|| Hypothesis::new("squared-in-place", what, "exp(ΔA), squared in place", Box::new(values)))
+    /// e^z squared in other ways, as often as fits best.
+    pub(super) fn other_squares(&self) -> Vec<Hypothesis<'_>> {
+        if self.name != DenseName::ABar || self.formula().a_bar != Transition::Exponential {
+            return Vec::new();
+        }
+        let hypothesis = |(name, what, how, square): (&str, &str, &str, Square)| {
+            let values = move |place: usize| self.squared(place, square);
+            Hypothesis::new(name, what, &format!("exp(ΔA), squared {how}"), Box::new(values))
+        };
+        let in_place = "squares are written over the rows that they are made of";
+        let of_entries = "e^z is squared entry by entry, and not as a matrix";
+        let ways: [(_, _, _, Square); 2] = [
+            ("squared-in-place", in_place, "in place", squared_in_place),
+            ("squares-of-entries", of_entries, "by entries", squared_by_entries),
+        ];
+        ways.into_iter().map(hypothesis).collect()
     }
 
-    /// e^z squared row by row, where each row goes by those before it that are squared already, as often as fits best.
-    fn squared_in_place(&self, place: usize) -> Option<Bounded> {
+    fn squared(&self, place: usize, square: Square) -> Option<Bounded> {
         let system = self.system(place);
         let error = system.of_state(Transition::Exponential).error;
         if self.work.is_over() {
@@ -170,14 +179,9 @@ impl Failing<'_> {
         let of = |halvings: i32| {
             let (delta, a, b) = system.step();
             let start = system.with((delta * 0.5f64.powi(halvings), a, b));
-            let mut value = start.of_state(Transition::Exponential).value;
-            for _ in 0..halvings {
-                for r in 0..value.nrows() {
-                    let row = value.row(r) * &value;
-                    value.set_row(r, &row);
-                }
-            }
-            Bounded { value, error: error.clone() }
+            let mut known = start.of_state(Transition::Exponential);
+            (0..halvings).for_each(|_| square(&mut known, system.unit()));
+            Bounded { error: known.error.zip_map(&error, f64::max), ..known }
         };
         (0..=MOST_SQUARES).map(of).min_by(|a, b| self.distance(place, a).total_cmp(&self.distance(place, b)))
     }
@@ -247,4 +251,20 @@ impl Failing<'_> {
                 self.values(place).all(|at| format.nearest(self.got.values[at]) == self.got.values[at])
             })
     }
+}
+
+/// A way to square a matrix whose roundings have this unit.
+type Square = fn(&mut Bounded, f64);
+
+/// Each row goes by those before it that are squared already. Errors are taken for those of e^z.
+fn squared_in_place(of: &mut Bounded, _: f64) {
+    for r in 0..of.value.nrows() {
+        let row = of.value.row(r) * &of.value;
+        of.value.set_row(r, &row);
+    }
+}
+
+fn squared_by_entries(of: &mut Bounded, unit: f64) {
+    of.error = of.error.zip_map(&of.value, |error, x| (2.0 * error + unit * x.norm()) * x.norm());
+    of.value.apply(|x| *x *= *x);
 }
