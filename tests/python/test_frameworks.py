@@ -309,5 +309,5 @@ def test_mamba_2_of_transformers_is_judged_over_a_prompt_and_the_tokens_after_it
         prompt = model(tokens, use_cache=True)
         model(tokens[:, :1], cache_params=prompt.cache_params, use_cache=True)
     assert (recorded.calls, recorded.reasons, len(recorded.paths)) == (4, [], 4)
-    said = judged(*recorded.paths).stdout
+    said = " ".join(judged(*recorded.paths).stdout.split())
     assert "4 cases: 4 pass" in said and ("out is in f32" in said) == (kind == "bfloat16"), said
