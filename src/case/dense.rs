@@ -77,7 +77,7 @@ pub fn judge<T>(
     }
 }
 
-/// What a matrix of methods needs of this one, of the systems that come first: of those with a certified truth.
+/// Values and bounds for a matrix of methods, of the systems with a certified truth, which come first.
 pub fn outputs(
     wanted: &Wanted,
     got: &Named<Stored, DenseName>,

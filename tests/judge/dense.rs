@@ -242,6 +242,11 @@ fn by_entries(problem: &DenseProblem) -> Coefficients {
     got.a_bar[..40].fill(0.0);
     got
 }, ["", ""])]
+#[case::noise_is_no_division(Method::Poly, "frank", |problem: &DenseProblem| {
+    let mut got = rounded(Method::Poly, problem);
+    got.b_bar.iter_mut().enumerate().for_each(|(i, b)| *b += 6.4e-6 * (1.7 * i as f32).sin());
+    got
+}, ["", ""])]
 #[case::noise_is_no_elimination(Method::Bilinear, "pivots", |problem: &DenseProblem| {
     let mut got = rounded(Method::Bilinear, problem);
     got.a_bar.iter_mut().enumerate().for_each(|(i, a)| *a *= 1.0 + 0.3 * (i as f32).sin());

@@ -48,7 +48,7 @@ fn pairs_of_a_case_whose_cause_is_named_are_listed_only_where_all_is() {
     assert!(verbose.contains("FAIL zoh and foh: ") && !verbose.contains("is said above"), "{verbose}");
 }
 
-/// Of a cause in the scan alone the gradients have no name.
+/// A mistake in the scan alone makes gradients wrong that have no name for it.
 #[test]
 fn gradients_without_a_cause_may_follow_from_outputs_that_fail() {
     let mut results = fixture::with_gradients(fixture::small());

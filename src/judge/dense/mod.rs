@@ -113,7 +113,7 @@ pub fn judge(wanted: &Wanted, got: &Named<Stored, DenseName>) -> Named<TensorRes
     got.iter().map(|(name, got)| (name, judge_one(wanted, name, got))).collect()
 }
 
-/// What a matrix of methods needs of the first systems of one tensor of this one.
+/// Values and bounds of one tensor for a matrix of methods, of so many systems, the first ones.
 pub fn outputs(wanted: &Wanted, name: DenseName, got: &Stored, systems: usize) -> MethodOutputs {
     let elements = Elements { count: systems, ..Elements::new(wanted, name) };
     let all = (0..elements.len()).map(|at| element(wanted, name, elements, got, at));

@@ -209,7 +209,7 @@ impl Failing<'_> {
         system.of_powers(&factors, (system.delta, &system.b))
     }
 
-    /// What ΔzᵏB is multiplied by in a system's B̄.
+    /// Coefficient of ΔzᵏB in a system's B̄.
     fn coefficient(&self, place: usize, k: usize) -> f64 {
         let delta = self.system(place).delta;
         let of_term = |term: &Term| term.factor.value() * delta.powi(term.delta - 1) * term.of.coefficient(k);
