@@ -97,7 +97,7 @@ thread_local Owner owner;
 thread_local Machine* active = nullptr;
 
 // All switches pass here, so that the sanitizer can follow; `to` is null for the scheduler's own stack.
-void switch_to(Machine& m, Fiber* from, Fiber* to, bool from_ends) {
+inline void switch_to(Machine& m, Fiber* from, Fiber* to, bool from_ends) {
 #ifdef HOLDFAST_ASAN
   void** save = from ? &from->fake_stack : &m.main_fake_stack;
   __sanitizer_start_switch_fiber(from_ends ? nullptr : save, to ? static_cast<const void*>(to->stack) : m.main_stack,
@@ -149,7 +149,7 @@ void fail_deadlock(Machine& m) {
   fail(m, text);
 }
 
-bool canary_top_intact(const Fiber& fiber) {
+inline bool canary_top_intact(const Fiber& fiber) {
   std::uint64_t word;
   std::memcpy(&word, fiber.stack + kCanaryBytes - kCanaryStride, sizeof word);
   return word == kCanary;
@@ -164,8 +164,7 @@ bool canary_intact(const Fiber& fiber) {
   return true;
 }
 
-void check_canary(Machine& m, bool (*intact)(const Fiber&)) {
-  if (intact(m.fibers[m.current])) return;
+void fail_overflow(Machine& m) {
   char text[64];
   std::snprintf(text, sizeof text, "thread %u overflowed its stack", m.current);
   fail(m, text);
@@ -175,7 +174,7 @@ void check_canary(Machine& m, bool (*intact)(const Fiber&)) {
 // is one (32 stacks fit into the nearest cache, 128 do not), then of the next warps.
 void yield(Machine& m, bool ends) {
   Fiber& from = m.fibers[m.current];
-  check_canary(m, ends ? canary_intact : canary_top_intact);
+  if (!(ends ? canary_intact(from) : canary_top_intact(from))) fail_overflow(m);
   const unsigned warp = m.current / kLanes;
   const unsigned lane = m.current % kLanes;
   const std::uint32_t own = m.warps[warp].ready;
@@ -195,7 +194,7 @@ void yield(Machine& m, bool ends) {
   fail_deadlock(m);
 }
 
-std::uint32_t all_lanes(const Warp& warp) {
+inline std::uint32_t all_lanes(const Warp& warp) {
   return warp.lanes == kLanes ? ~std::uint32_t{0} : (std::uint32_t{1} << warp.lanes) - 1;
 }
 
@@ -253,36 +252,6 @@ void start(Machine& m, unsigned i) {
   fiber.line = 0;
 }
 
-const Parcel* meet_warp(unsigned mask, const void* value, std::size_t size, int line) {
-  Machine& m = *active;
-  Warp& warp = m.warps[m.current / kLanes];
-  const unsigned lane = m.current % kLanes;
-  Fiber& self = m.fibers[m.current];
-  self.line = line;
-  if ((mask & all_lanes(warp)) != all_lanes(warp)) fail(m, "shuffle with a mask that leaves out lanes of the warp");
-  if (warp.arrived == 0) warp.line = line;
-  if (warp.line != line) {
-    char text[128];
-    std::snprintf(text, sizeof text, "shuffle divergence: thread %u is at line %d, its warp at line %d", m.current, line,
-                  warp.line);
-    fail(m, text);
-  }
-  // Two sets in turn: a lane cannot be two exchanges ahead of another.
-  Parcel* given = warp.given[warp.turn];
-  std::memcpy(given[lane].bytes, value, size);
-  if (++warp.arrived == warp.lanes) {
-    warp.arrived = 0;
-    warp.turn ^= 1;
-    warp.ready = all_lanes(warp);
-    return given;
-  }
-  self.state = State::kInShuffle;
-  warp.ready &= ~(std::uint32_t{1} << lane);
-  yield(m, false);
-  self.state = State::kRunnable;
-  return given;
-}
-
 }  // namespace
 
 unsigned thread_number() { return active->current; }
@@ -311,11 +280,38 @@ void barrier(int line) {
   self.state = State::kRunnable;
 }
 
-void warp_barrier(int line) { meet_warp(~0u, &line, 0, line); }
-
-const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int line) {
-  return meet_warp(mask, value, size, line);
+const Parcel* exchange(unsigned mask, Parcel own, int line) {
+  Machine& m = *active;
+  Warp& warp = m.warps[m.current / kLanes];
+  const unsigned lane = m.current % kLanes;
+  Fiber& self = m.fibers[m.current];
+  self.line = line;
+  if ((mask & all_lanes(warp)) != all_lanes(warp)) fail(m, "shuffle with a mask that leaves out lanes of the warp");
+  if (warp.arrived == 0) warp.line = line;
+  if (warp.line != line) {
+    char text[128];
+    std::snprintf(text, sizeof text, "shuffle divergence: thread %u is at line %d, its warp at line %d", m.current, line,
+                  warp.line);
+    fail(m, text);
+  }
+  // Two sets in turn: a lane cannot be two exchanges ahead of another.
+  Parcel* given = warp.given[warp.turn];
+  given[lane] = own;
+  if (++warp.arrived == warp.lanes) {
+    warp.arrived = 0;
+    warp.turn ^= 1;
+    warp.ready = all_lanes(warp);
+    return given;
+  }
+  self.state = State::kInShuffle;
+  warp.ready &= ~(std::uint32_t{1} << lane);
+  yield(m, false);
+  self.state = State::kRunnable;
+  return given;
 }
+
+void warp_barrier(int line) { exchange(~0u, Parcel{}, line); }
+
 
 void* dynamic_shared() { return active->shared + kStaticSharedRoom; }
 

@@ -37,32 +37,34 @@ struct alignas(8) Parcel {
   unsigned char bytes[8];
 };
 
-// Gives `size` bytes to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
-const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int line);
+// Gives a parcel to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
+const Parcel* exchange(unsigned mask, Parcel own, int line);
 inline unsigned lane_index() { return thread_number() % kLanes; }
 
 // 32 or 64 bits at a time, as CUDA's.
 template <class T>
-T shuffle(unsigned mask, T value, int lane, int line) {
+inline T shuffle(unsigned mask, T value, int lane, int line) {
   static_assert(sizeof(T) <= sizeof(Parcel), "more than a parcel holds");
-  const Parcel* given = exchange(mask, &value, sizeof value, line);
+  Parcel own{};
+  std::memcpy(own.bytes, &value, sizeof value);
+  const Parcel* given = exchange(mask, own, line);
   if (lane >= 0 && lane < kLanes) std::memcpy(&value, given[lane].bytes, sizeof value);
   return value;
 }
 
 // Lanes without a neighbour that far keep their own value.
 template <class T>
-T shuffle_up(unsigned mask, T value, int distance, int line) {
+inline T shuffle_up(unsigned mask, T value, int distance, int line) {
   return shuffle(mask, value, static_cast<int>(lane_index()) - distance, line);
 }
 
 template <class T>
-T shuffle_down(unsigned mask, T value, int distance, int line) {
+inline T shuffle_down(unsigned mask, T value, int distance, int line) {
   return shuffle(mask, value, static_cast<int>(lane_index()) + distance, line);
 }
 
 template <class T>
-T shuffle_xor(unsigned mask, T value, int distance, int line) {
+inline T shuffle_xor(unsigned mask, T value, int distance, int line) {
   return shuffle(mask, value, static_cast<int>(lane_index()) ^ distance, line);
 }
 
