@@ -18,7 +18,7 @@ fn every_check_is_run_on_every_backend_or_skipped() {
         runners: &runners,
         methods: &[Method::Foh, Method::Zoh],
         shape: Shape { batch: 1, dim: 3, seqlen: 21, dstate: 2, groups: 1 },
-        repeats: Repeats { warmups: 1, samples: 8, seconds: 1.0 },
+        repeats: Repeats { warmups: 1, samples: 8, seconds: 0.2 },
         skip: &[Check::Threads],
     };
     let found = checks.run();

@@ -39,7 +39,7 @@ fn run(peers: Vec<Peer>, methods: &[Method]) -> Results {
         inputs: vec![InputType::F32],
         passes: vec![Work::Forward],
         operations: Vec::new(),
-        repeats: Repeats { warmups: 1, samples: 3, seconds: 1.0 },
+        repeats: Repeats { warmups: 1, samples: 3, seconds: 0.1 },
         peers,
         command: "holdfast bench".to_owned(),
     };

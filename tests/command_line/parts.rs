@@ -420,6 +420,9 @@ fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
         said.contains("running") && said.contains("0/2 parts done, 1 running, 0 failed, 1 waiting"),
         "{said}"
     );
+    // It holds what it holds while it stands still, and the second waits for ten seconds.
+    let halted = Command::new("kill").args(["-STOP", &first.0.id().to_string()]).status();
+    assert!(halted.is_ok_and(|status| status.success()));
     let second = holdfast_in(home.path(), &long);
     drop(first);
     let said = text(&second.stderr);
