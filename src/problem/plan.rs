@@ -85,11 +85,12 @@ pub fn plan(filter: &Filter) -> Vec<Spec> {
 }
 
 fn variants(filter: &Filter, variants: Variants, turn: usize) -> Vec<(InputType, Operand, Operand)> {
+    let f32_and = |narrow: &[InputType]| [every(&[InputType::F32]), rotate(narrow, turn)].concat();
     let own: Vec<(InputType, Operand, Operand)> = match variants {
-        Variants::Every => every(&InputType::ALL),
-        Variants::WideRange => every(&[InputType::F32, InputType::Bf16]),
+        Variants::Every => f32_and(&[InputType::F16, InputType::Bf16]),
+        Variants::WideRange => f32_and(&[InputType::Bf16]),
         Variants::Narrow => every(&[InputType::F16, InputType::Bf16]),
-        Variants::Grouped => vec![(InputType::F32, Operand::Variable, Operand::Variable)],
+        Variants::Single => vec![(InputType::F32, Operand::Variable, Operand::Variable)],
         Variants::EachInput => rotate(&InputType::ALL, turn),
     };
     if filter.inputs.is_empty() && filter.b.is_empty() && filter.c.is_empty() {

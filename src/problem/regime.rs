@@ -87,19 +87,21 @@ pub struct Recipe {
     pub judged_channels: usize,
 }
 
-/// Which input types and operand layouts a regime runs without being asked (spec.md §3).
+/// Which input types and operand layouts a regime runs without being asked (spec.md §3). How B and C are laid out and how 16 bits are
+/// loaded have nothing to do with each other in a kernel: of the types of 16 bits a regime has one layout each, another one than the next
+/// regime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variants {
-    /// All three input types, each with all four layouts of B and C.
+    /// f32 with all four layouts of B and C, f16 and bf16 with one each.
     Every,
     /// All three input types, each with one layout.
     EachInput,
-    /// f32 and bf16 with all four layouts: f16 would overflow at 65504.
+    /// f32 with all four layouts and bf16 with one: f16 would overflow at 65504.
     WideRange,
-    /// f16 and bf16 with all four layouts.
+    /// f16 and bf16 with all four layouts: what is hard about the regime is in them.
     Narrow,
-    /// f32 with variable B and C alone.
-    Grouped,
+    /// f32 with variable B and C alone, of what is large or has groups.
+    Single,
 }
 
 /// A family of hard inputs.
@@ -200,7 +202,7 @@ impl Regime {
 fn build() -> Vec<Regime> {
     use StateMatrix::*;
     use Steps::{BackOnce, LogUniform, NearPole, Normal, SoftplusRange, SometimesZero, Uniform};
-    use Variants::{EachInput, Grouped, Narrow, WideRange};
+    use Variants::{EachInput, Single, Narrow, WideRange};
     let short = regime("short", "so few steps and states that no bound can hide a wrong coefficient")
         .with(Recipe { shape: shape(2, 12, 2, 8), a: Stable(0.3, 4.0), steps: LogUniform(0.05, 1.0), ..PLAIN });
     let mut all = vec![
@@ -214,7 +216,7 @@ fn build() -> Vec<Regime> {
             .only(COMPLEX).with(Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN }),
         regime("vim-tiny",
             "Vision Mamba at full size with everything that it switches on: 384 channels, 197 tokens")
-            .only(REAL).vary(EachInput)
+            .only(REAL).vary(Single)
             .with(Recipe {
                 shape: shape(1, 384, 16, 197), a: S4dReal, bias: Some((1e-3, 0.1)), judged_channels: 3,
                 ..EVERYTHING
@@ -297,27 +299,27 @@ fn build() -> Vec<Regime> {
         let why = "bias, softplus, gate, skip and groups at once over each launch, and over several chunks";
         let shape = Shape { groups: 2, ..shape(1, 2, 2, seqlen) };
         all.push(regime(format!("everything-{seqlen}"), why)
-            .vary(Grouped).with(Recipe { shape, a: Stable(0.3, 4.0), judged_channels: 1, ..EVERYTHING }));
+            .vary(Single).with(Recipe { shape, a: Stable(0.3, 4.0), judged_channels: 1, ..EVERYTHING }));
     }
     let overflowing = regime("overflowing-products",
         "Ā multiplied over 64 positions overflows where no state does: a scan in chunks has to notice");
     all.extend([
         regime("block-edges",
             "17 channels a group, 17 states and 65 positions: one more than kernels take at a time")
-            .vary(Grouped)
+            .vary(Single)
             .with(Recipe {
                 shape: Shape { groups: 2, ..shape(1, 34, 17, 65) }, a: Stable(0.3, 4.0), judged_channels: 6,
                 ..EVERYTHING
             }),
         regime("mixed-steps",
             "Δ from 1e-16 to 40, so that z is of any size beside common ones of the same state")
-            .vary(Grouped)
+            .vary(Single)
             .with(Recipe { steps: LogUniform(1e-16, 40.0), shape: shape(1, 4, 12, 64), ..PLAIN }),
         regime("negative-delta-200",
             "the same over four chunks of 64 and 18 states: rare elements in each of them")
-            .vary(Grouped)
+            .vary(Single)
             .with(Recipe { a: Stable(0.1, 1.5), steps: Normal(0.3), shape: shape(1, 2, 18, 200), ..PLAIN }),
-        Regime { leaves_range: true, ..overflowing }.vary(Grouped).with(Recipe {
+        Regime { leaves_range: true, ..overflowing }.vary(Single).with(Recipe {
             a: TwoStandOut, steps: BackOnce, u: Signal::Pulses, shape: shape(3, 1, 34, 3 * STRETCH), ..PLAIN
         }),
     ]);

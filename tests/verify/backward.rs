@@ -22,7 +22,7 @@ fn request(passes: Passes, regime: &str) -> Request {
     Request { passes, filter, sensitivity: false, diagnosis: Budget::Off, ..Request::everything(1) }
 }
 
-/// Every layout, weight and input type.
+/// Every weight and input type; f32 in every layout.
 fn short() -> &'static Results {
     static RUN: LazyLock<Results> =
         LazyLock::new(|| verify(&request(Passes::Backward, "short"), &CpuBackend::new(), &|| {}));
@@ -32,7 +32,7 @@ fn short() -> &'static Results {
 #[test]
 fn the_gradients_of_every_method_pass() {
     let results = short();
-    assert_eq!(results.cases.len(), 24 * 6);
+    assert_eq!(results.cases.len(), 12 * 6);
     for case in &results.cases {
         assert_eq!(case.verdict, Verdict::Pass, "{}: {:?}", case.id, case.worst);
         assert!(case.id.ends_with("/backward"), "{}", case.id);
@@ -96,7 +96,7 @@ fn methods_are_as_far_apart_in_their_gradients_as_the_truth_says() {
     let results = short();
     assert_eq!(results.pairs.all(), 0);
     let tensors: usize = results.cases.iter().map(|case| case.tensors.iter().count()).sum();
-    assert_eq!(results.gradient_pairs.problems, 24);
+    assert_eq!(results.gradient_pairs.problems, 12);
     assert_eq!(results.gradient_pairs.agree, tensors / 6 * 15);
     assert_eq!(results.gradient_pairs.all(), results.gradient_pairs.agree);
     let shown: Vec<_> = results.pairwise.iter().map(|m| (m.tensor, m.weights, &*m.source)).collect();
@@ -116,7 +116,7 @@ fn a_backward_pass_of_another_method_coincides_with_it() {
     let request = request(Passes::Backward, "short");
     let results = verify(&request, &FOH_AS_ZOH, &|| {});
     let totals = &results.gradient_pairs;
-    assert!(totals.coincide > 100 && totals.off > 100 && totals.unmeasured == 0, "{totals:?}");
+    assert!(totals.coincide > 50 && totals.off > 100 && totals.unmeasured == 0, "{totals:?}");
     let [with_foh, without] = statuses(&results);
     assert!(with_foh.contains("coincides") && with_foh.contains("off"), "{with_foh:?}");
     assert_eq!(without, BTreeSet::from(["agrees"]));
