@@ -8,7 +8,7 @@ use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients, packed};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work};
-use crate::judge::explain::{by_edits, by_two_edits};
+use crate::judge::explain::{by_edits, by_edits_apart, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
@@ -149,7 +149,8 @@ type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form
 /// there is.
 const LOOSER_FIRST: f64 = 8.0;
 
-/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, and by two edits. A step that was
+/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, by two edits
+/// in different channels, and by two in all. A step that was
 /// ended names nothing, and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
@@ -183,6 +184,7 @@ fn output<R: Read + Seek + Send>(
     meant(problem, if is_slight { Turn::Looser } else { Turn::Statement }, case)?;
     by_rows(problem, by_edits, case);
     meant(problem, Turn::First, case)?;
+    by_rows(problem, by_edits_apart, case);
     by_rows(problem, by_two_edits, case);
     by_rows(problem, diagnosis::by_models_nearly, case);
     Ok(meant(problem, Turn::Last, case)?)

@@ -88,6 +88,9 @@ fn a_rule_is_the_shortest_true_one(#[case] fails: fn(At) -> bool, #[case] says: 
     &["256 of 512 elements fail, the first at [0, 0, 0]: item 0, all channels, all positions", "they are 1.5 × the right values"])]
 #[case::a_number(|at: At, right: &Right| if at[0] == 0 { 7.0 } else { right(at) },
     &["256 of 512 elements fail, the first at [0, 0, 0]: item 0, all channels, all positions", "they are all 7"])]
+#[case::rounded(|at: At, right: &Right| if at[0] == 0 { half::bf16::from_f32(right(at)).to_f32() } else { right(at) },
+    &["254 of 512 elements fail, the first at [0, 0, 0]: item 0, all channels, all positions (all but 2 of these)",
+    "they are numbers of bf16"])]
 #[case::stale(|at: At, right: &Right| right([0, at[1], at[2]]),
     &["256 of 512 elements fail, the first at [1, 0, 0]: item 1, all channels, all positions",
     "they are out of the previous item, bit for bit"])]

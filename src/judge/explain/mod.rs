@@ -7,6 +7,7 @@
 //! error left. Numbers are found by least squares ([`number`]).
 
 mod aliases;
+mod apart;
 mod column;
 mod evaluate;
 mod functions;
@@ -19,6 +20,7 @@ mod part;
 mod places;
 mod point;
 mod said;
+mod terms;
 mod values;
 mod written;
 
@@ -82,6 +84,26 @@ pub fn by_two_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>
     of_each(case, failing, &|search| search.with_two())
 }
 
+/// Two edits, each in some channels, that explain all tensors together, or the output alone.
+pub fn by_edits_apart(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
+    if !is_asked(case, &all) {
+        return Named::default();
+    }
+    let together = Search::new(case, &all).apart();
+    let found = together.map(|found| (found, failing)).or_else(|| {
+        let out = failing.iter().position(|name| *name == TensorName::Out).filter(|_| all.len() > 1)?;
+        Some((Search::new(case, &[TensorName::Out]).apart()?, &failing[out..=out]))
+    });
+    let Some((found, of)) = found.filter(|_| !case.work.is_over()) else { return Named::default() };
+    of.iter().map(|&name| (name, vec![found.clone()])).collect()
+}
+
+/// Whether edits can be looked for in these tensors.
+fn is_asked(case: &Case, all: &[TensorName]) -> bool {
+    all.iter().all(|name| TensorName::SCANNED.contains(name)) && !is_constant(case)
+}
+
 /// What explains all tensors together, or each of the failing ones alone.
 fn of_each(
     case: &Case,
@@ -89,8 +111,7 @@ fn of_each(
     found: &dyn Fn(&mut Search) -> Vec<Found>,
 ) -> Named<Vec<Diagnosis>> {
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    let is_asked = all.iter().all(|name| TensorName::SCANNED.contains(name)) && !is_constant(case);
-    if !is_asked {
+    if !is_asked(case, &all) {
         return Named::default();
     }
     let of = |tensors: &[TensorName], of_output: &[Edit]| {
@@ -288,6 +309,7 @@ impl<'a> Search<'a> {
             &otherwise,
             &Self::at_places,
             &Self::at_values,
+            &Self::with_two_coefficients,
             &Self::with_number,
             &otherwise_at_places,
             &Self::scaled_at_places,
@@ -498,7 +520,9 @@ impl<'a> Search<'a> {
     /// The same of edits whose number is found.
     fn with_numbers(&mut self, edits: &[Edit]) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
-        for edit in edits.iter().filter(|edit| self.asks(edit)).copied().collect::<Vec<_>>() {
+        let asks =
+            |edit: &&Edit| self.asks(edit) || number::of_limit(edit).is_some_and(|edit| self.asks(&edit));
+        for edit in edits.iter().filter(asks).copied().collect::<Vec<_>>() {
             if self.is_over() {
                 break;
             }

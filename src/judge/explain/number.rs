@@ -33,6 +33,8 @@ pub fn candidates(search: &mut Search, edit: Edit) -> Vec<Edit> {
         let Some((found, distance)) = fitted(search, &|at| with(edit, at), start, (LEFT, usize::MAX)) else {
             continue;
         };
+        let is_number = is_always_beyond(search, with(edit, found));
+        let edit = of_limit(&edit).filter(|_| is_number).unwrap_or(edit);
         let known = numbers::near(found, distance, search.case.problem.shape.dstate);
         // Factors of 0 and 1 are no numbers that are found.
         let is_number =
@@ -41,6 +43,62 @@ pub fn candidates(search: &mut Search, edit: Edit) -> Vec<Edit> {
         return tried.map(|value| with(edit, value)).collect();
     }
     Vec::new()
+}
+
+/// The edit that a limit is where all values are beyond it: a number in their place.
+pub fn of_limit(edit: &Edit) -> Option<Edit> {
+    // Neither 0 nor 1, which have names of their own.
+    let patch = Patch::Number(Real::new(2.0));
+    matches!(edit.patch, Patch::AtLeast(_) | Patch::AtMost(_)).then_some(Edit { patch, ..*edit })
+}
+
+/// Whether all values are beyond a limit, which is a number in their place then.
+fn is_always_beyond(search: &mut Search, edit: Edit) -> bool {
+    let [low, high] =
+        [0.0, 1.0 - f64::EPSILON].map(|share| quantiles(search, edit, &[share]).first().copied());
+    match edit.patch {
+        Patch::AtLeast(limit) => high.is_some_and(|high| high <= limit.value()),
+        Patch::AtMost(limit) => low.is_some_and(|low| low >= limit.value()),
+        _ => false,
+    }
+}
+
+/// The numbers that are possible of the first of two edits that outputs are linear in, the simplest first, where the two together leave
+/// nearly nothing of the error.
+pub fn first_of_two(search: &mut Search, edits: [Edit; 2]) -> Vec<Edit> {
+    let [one, _] = edits;
+    let Some(base) = residuals(search, neutral(one), usize::MAX) else { return Vec::new() };
+    let [Some(without_one), Some(without_other)] =
+        edits.map(|edit| residuals(search, with(edit, 0.0), usize::MAX))
+    else {
+        return Vec::new();
+    };
+    let slopes = |without: &[f64]| -> Vec<f64> {
+        base.iter().zip(without).map(|(with, without)| with - without).collect()
+    };
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let (by_one, by_other) = (slopes(&without_one), slopes(&without_other));
+    let (one_one, one_other, other_other) =
+        (dot(&by_one, &by_one), dot(&by_one, &by_other), dot(&by_other, &by_other));
+    let determinant = one_one * other_other - one_other * one_other;
+    if determinant.is_nan() || determinant <= 1e-9 * one_one * other_other {
+        return Vec::new();
+    }
+    let (of_one, of_other) = (-dot(&base, &by_one), -dot(&base, &by_other));
+    let first = (of_one * other_other - of_other * one_other) / determinant;
+    let second = (of_other * one_one - of_one * one_other) / determinant;
+    let left: f64 = base
+        .iter()
+        .zip(by_one.iter().zip(&by_other))
+        .map(|(base, (one, other))| (base + first * one + second * other).powi(2))
+        .sum();
+    if left > LEFT * LEFT * dot(&base, &base) && left > base.len() as f64 {
+        return Vec::new();
+    }
+    let found = 1.0 + first;
+    let distance = 2.0 * (other_other / determinant).sqrt() / found.abs().max(1e-12);
+    let known = numbers::near(found, distance.min(0.1), search.case.problem.shape.dstate);
+    known.into_iter().take(TRIED).map(|known| with(one, known.value)).collect()
 }
 
 fn starts(search: &mut Search, edit: Edit) -> Vec<f64> {

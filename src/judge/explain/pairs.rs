@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
     }
 
     /// One edit more beside a first one; each of the two is needed.
-    fn beside(&mut self, first: Edit, find: Find<'_, 'a>) -> Vec<Found> {
+    pub(super) fn beside(&mut self, first: Edit, find: Find<'_, 'a>) -> Vec<Found> {
         let (specified, nodes) = (self.specified.clone(), self.nodes);
         self.program = first.apply(&mut self.graph, &specified);
         self.nodes = self.graph.len();

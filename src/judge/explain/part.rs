@@ -23,6 +23,16 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
     if !fails.contains(&true) || !fails.contains(&false) {
         return None;
     }
+    let rows = (0..channels.len()).filter(|&row| fails[row]).collect();
+    Some(Part { rows, described: described(case, &fails)? })
+}
+
+/// The shortest rule that is true of these judged channels and of no others, in words; nothing of all.
+pub fn described(case: &Case, is_one: &[bool]) -> Option<String> {
+    if !is_one.contains(&false) {
+        return Some(String::new());
+    }
+    let channels = &case.problem.judged_channels;
     let (outline, shape) = (case.problem.outline(), case.problem.shape);
     let whole = outline.tensor(TensorName::Out, Vec::<f64>::new()).shape;
     let axes: Vec<(&'static str, usize)> = outline.recorded_axes(TensorName::Out, &whole);
@@ -35,12 +45,12 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
     for (axis, &(noun, len)) in
         axes.iter().enumerate().filter(|(_, axis)| axis.1 > 1 && OF_CHANNELS.contains(&axis.0))
     {
-        let (mut judged, mut wrong) = (vec![false; len], vec![false; len]);
-        for (index, fails) in indices.iter().zip(&fails) {
+        let (mut judged, mut chosen) = (vec![false; len], vec![false; len]);
+        for (index, is_one) in indices.iter().zip(is_one) {
             judged[index[axis]] = true;
-            wrong[index[axis]] |= fails;
+            chosen[index[axis]] |= is_one;
         }
-        let set = Indices::shortest(&judged, &wrong)?;
+        let set = Indices::shortest(&judged, &chosen)?;
         if !set.is_rule() {
             return None;
         }
@@ -50,7 +60,6 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
             phrases.push(Along { noun, len, judged, set }.to_string());
         }
     }
-    let rows = (0..channels.len()).filter(|&row| fails[row]).collect();
     // Of a few of many channels no rule is known to be true of the others.
     let has_all = channels.len() == shape.batch * shape.dim;
     let described = if has_all {
@@ -58,11 +67,11 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
     } else {
         "in the channels that fail".to_owned()
     };
-    (is_in_part == fails).then_some(Part { rows, described })
+    (is_in_part == is_one).then_some(described)
 }
 
 /// Whether anything of these tensors in a channel is beyond its bound.
-fn is_wrong(case: &Case, tensors: &[TensorName], row: usize) -> bool {
+pub fn is_wrong(case: &Case, tensors: &[TensorName], row: usize) -> bool {
     let of = case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name));
     of.into_iter().any(|(name, got, want)| {
         let bounds = &case.budget.tensors[name].bound;

@@ -37,7 +37,10 @@ pub fn diagnosis(
         let name = name_in(writing, graph, &program, edit);
         whats.push(sentence(graph, &program, edit));
         edited.push(self::edited(graph, &program, edit, name.clone()));
-        names.push(name);
+        // Two of a kind have one name.
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
         program = edit.apply(graph, &program);
     }
     // What is written in another way is compared with that.
@@ -163,6 +166,9 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         }
         Patch::KeptWithin(low, high) => {
             format!("{old} is kept within [{}, {}] as it is carried on", number_text(low), number_text(high))
+        }
+        Patch::Instead(None) if matches!(graph.op(target), Op::Limit { .. }) => {
+            format!("the limits of {old} are missing")
         }
         Patch::LimitMissing { upper } => {
             format!("the {} limit of {old} is missing", if upper { "upper" } else { "lower" })
@@ -317,6 +323,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         },
         Patch::Instead(None) => match graph.op(target) {
             Op::Apply(function, _) => format!("{}-missing", function_word(*function)),
+            Op::Limit { .. } => format!("limits-of-{of}-missing"),
             _ => format!("{of}-missing"),
         },
         Patch::Other(other) => match ChunkStart::of(graph, program, edit) {

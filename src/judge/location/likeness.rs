@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use half::{bf16, f16};
+
 use super::rule::Axis;
 use crate::judge::verdict::Element;
 
@@ -16,6 +18,29 @@ const SIZED: f64 = 16.0;
 /// Values of a tensor above which none is looked for elsewhere, and places of one that are tried.
 pub const LARGEST: usize = 1 << 24;
 const TRIED: usize = 64;
+
+/// A type that an f32 may have been rounded to on its way.
+struct Narrow {
+    name: &'static str,
+    rounded: fn(f64) -> f64,
+    unit: f64,
+}
+
+const NARROW: [Narrow; 2] = [
+    Narrow { name: "bf16", rounded: |value| bf16::from_f64(value).to_f64(), unit: 1.0 / (1 << 8) as f64 },
+    Narrow { name: "f16", rounded: |value| f16::from_f64(value).to_f64(), unit: 1.0 / (1 << 11) as f64 },
+];
+
+impl Narrow {
+    fn has(&self, value: f64) -> bool {
+        (self.rounded)(value) == value
+    }
+
+    /// Whether a bound allows no rounding to it: what is stored in the type has others.
+    fn is_wider_than(&self, bound: f64, value: f64) -> bool {
+        SIZED * bound < self.unit * value.abs()
+    }
+}
 
 /// Source of each place.
 type Map<'a> = &'a dyn Fn(usize) -> usize;
@@ -65,6 +90,18 @@ pub struct Sources {
     pub got: Vec<f64>,
     pub want: Option<[Vec<f64>; 2]>,
     pub others: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// Which type these elements are all of, where the bounds of most of them allow no rounding to it.
+pub fn rounded(failing: &[usize], Sources { got, want, .. }: &Sources) -> Option<String> {
+    let [_, bound] = want.as_ref()?;
+    let distinct = failing.iter().map(|&place| got[place].to_bits()).collect::<HashSet<u64>>().len();
+    let is_of = |narrow: &&Narrow| {
+        let wider = failing.iter().filter(|&&place| narrow.is_wider_than(bound[place], got[place])).count();
+        2 * wider > failing.len() && failing.iter().all(|&place| narrow.has(got[place]))
+    };
+    let narrow = NARROW.iter().filter(|_| distinct >= FEWEST).find(is_of)?;
+    Some(format!("numbers of {}", narrow.name))
 }
 
 /// Where else the values are that these elements have, in words. `failing` are places among values in the order of the recorded tensor, of

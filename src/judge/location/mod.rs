@@ -156,20 +156,26 @@ impl Location {
             return Some(format!("{factor} × the right values"));
         }
         let total = self.axes.iter().map(|(_, len)| len).product::<usize>() * self.width;
-        // Where some rows alone are there, values may be from others.
-        if order.len() != total || total > likeness::LARGEST {
+        if total > likeness::LARGEST {
             return None;
         }
+        let failing: Vec<usize> =
+            (0..self.kinds.len()).filter(|&place| self.kinds[place] == Kind::Beyond).collect();
+        let sources = sources();
+        // Where some rows alone are there, values may be from others.
+        let rounded = likeness::rounded(&failing, &sources);
+        if rounded.is_some() || order.len() != total {
+            return rounded;
+        }
         let flat = |place: usize| order[place] * self.width + place % self.width;
-        let mut failing: Vec<usize> =
-            (0..total).filter(|&place| self.kinds[place] == Kind::Beyond).map(flat).collect();
+        let mut failing: Vec<usize> = failing.into_iter().map(flat).collect();
         failing.sort_unstable();
         let recorded = |values: Vec<f64>| {
             let mut to = vec![0.0; total];
             values.into_iter().enumerate().for_each(|(place, value)| to[flat(place)] = value);
             to
         };
-        let Sources { got, want, others } = sources();
+        let Sources { got, want, others } = sources;
         let sources = Sources {
             got: recorded(got),
             want: want.map(|both| both.map(recorded)),
