@@ -18,6 +18,13 @@ pub struct Process {
     status: Option<ExitStatus>,
 }
 
+/// Processor time that a process has had, and whether it is using more, or waits for nothing but a processor.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    pub time: Duration,
+    pub is_running: bool,
+}
+
 /// The child's ends of the pipes that the command asked for.
 pub struct Pipes {
     pub stdin: Option<ChildStdin>,
@@ -59,6 +66,21 @@ impl Process {
             }
             None => Pipes { stdin: None, stdout: None, stderr: None },
         }
+    }
+
+    /// Processor time so far; none where the system does not tell.
+    pub fn usage(&self) -> Option<Usage> {
+        #[cfg(target_os = "linux")]
+        {
+            let text = std::fs::read_to_string(format!("/proc/{}/stat", self.id)).ok()?;
+            // Behind the name, which may hold anything: the state, ten numbers, and the ticks in the program and in the system.
+            let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+            let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+            let seconds = (ticks(11)? + ticks(12)?) as f64 / rustix::param::clock_ticks_per_second() as f64;
+            Some(Usage { time: Duration::from_secs_f64(seconds), is_running: fields[0] == "R" })
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
     }
 
     /// How it ended, if it has.

@@ -101,6 +101,36 @@ fn a_kernel_that_never_ends_is_stopped_and_after_two_cases_given_up() {
     assert!(out(&CpuBackend::new(), &problem()).is_ok());
 }
 
+/// How often each is waited for: one that sleeps, and one that is busy beside many that come first.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_busy_machine_is_no_fault_of_a_kernel() {
+    use std::cell::Cell;
+    use std::process::Command;
+    use std::thread;
+
+    use holdfast::kernel::worker::limit;
+    use holdfast::leftovers::process::Process;
+
+    let spawned = |command: &str| Process::spawn(Command::new("sh").args(["-c", command])).expect("a shell");
+    let limit = Duration::from_millis(100);
+    let waits = |process: &Process| {
+        let count = Cell::new(0);
+        let reply = limit::of_its_own_time(process, limit, || -> Option<()> {
+            count.set(count.get() + 1);
+            thread::sleep(limit);
+            None
+        });
+        assert_eq!(reply, None);
+        count.get()
+    };
+    assert_eq!(waits(&spawned("exec sleep 60")), 1);
+    let busy = "while :; do :; done";
+    let cores = thread::available_parallelism().map_or(2, usize::from);
+    let _others: Vec<Process> = (0..2 * cores).map(|_| spawned(busy)).collect();
+    assert!(waits(&spawned(&format!("exec nice -n 19 sh -c '{busy}'"))) > 1);
+}
+
 #[test]
 fn crashes_among_many_threads_stay_with_their_cases() {
     let problem = problem();

@@ -32,6 +32,7 @@ use super::device::{LINE, stand_in};
 use super::ffi;
 use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch};
 use crate::kernel::worker::NoReply;
+use crate::kernel::worker::limit;
 use crate::kernel::worker::process::{how_it_ended, tail};
 use crate::leftovers::process::Process;
 
@@ -162,16 +163,20 @@ impl Fork {
         let head = self.shared.start.cast::<Head>();
         // SAFETY: the copy waits.
         unsafe { head.write(Head { status: 0, message: [0; 512], order }) };
-        let answered = self.socket.set_read_timeout(Some(limit)).and_then(|()| {
-            self.socket.write_all(&[1])?;
-            self.socket.read_exact(&mut [0])
+        let asked = self.socket.set_read_timeout(Some(limit)).and_then(|()| self.socket.write_all(&[1]));
+        let socket = &mut self.socket;
+        let answered = asked.map_or(Some(false), |()| {
+            limit::of_its_own_time(&self.process, limit, || match socket.read_exact(&mut [0]) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => None,
+                read => Some(read.is_ok()),
+            })
         });
-        if let Err(error) = answered {
-            return Err(match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => NoReply::TimedOut(limit),
-                _ => NoReply::Died(how_it_ended(&mut self.process, || tail(&self.errors))),
+        match answered {
+            Some(true) => {}
+            Some(false) => {
+                return Err(NoReply::Died(how_it_ended(&mut self.process, || tail(&self.errors))).into());
             }
-            .into());
+            None => return Err(NoReply::TimedOut(limit).into()),
         }
         // SAFETY: any bytes are valid there, and the copy waits again.
         let (status, message) = unsafe { ((*head).status, (*head).message) };

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::kernel::{KernelError, Result};
+use crate::leftovers::process::Process;
 use crate::method::Method;
 use crate::problem::Weights;
 
@@ -22,6 +23,29 @@ pub const FOREIGN: Duration = Duration::from_secs(10);
 
 /// Cases of one method and weight type that may hang before the rest are given up.
 const HANGS: usize = 2;
+
+/// Limits that a process is waited for which has hardly had a processor: a busy machine is no fault of a kernel.
+const PATIENCE: usize = 10;
+
+/// Waits for a process, by `wait`, which gives up after the limit: once more as long as the process has had less than three quarters of
+/// that on a processor and waits for nothing else.
+pub fn of_its_own_time<T>(
+    process: &Process,
+    limit: Duration,
+    mut wait: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let before = process.usage().map_or(Duration::ZERO, |usage| usage.time);
+    for _ in 0..PATIENCE {
+        if let Some(reply) = wait() {
+            return Some(reply);
+        }
+        let usage = process.usage().filter(|usage| usage.is_running)?;
+        if usage.time.saturating_sub(before) >= limit.mul_f64(0.75) {
+            return None;
+        }
+    }
+    None
+}
 
 /// The limit that [`VARIABLE`] sets, else `usual`.
 pub fn from_environment(usual: Duration) -> Duration {

@@ -100,10 +100,16 @@ impl Worker {
         if self.requests.send(request).is_err() {
             return Err(NoReply::Died(self.ending()));
         }
-        match self.replies.recv_timeout(limit) {
-            Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(NoReply::Died(self.ending())),
-            Err(RecvTimeoutError::Timeout) => Err(NoReply::TimedOut(limit)),
+        let replies = &self.replies;
+        let reply = limit::of_its_own_time(&self.process, limit, || match replies.recv_timeout(limit) {
+            Err(RecvTimeoutError::Timeout) => None,
+            Ok(Ok(reply)) => Some(Some(reply)),
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Some(None),
+        });
+        match reply {
+            Some(Some(reply)) => Ok(reply),
+            Some(None) => Err(NoReply::Died(self.ending())),
+            None => Err(NoReply::TimedOut(limit)),
         }
     }
 
