@@ -113,7 +113,7 @@ fn a_busy_machine_is_no_fault_of_a_kernel() {
     use holdfast::leftovers::process::Process;
 
     let spawned = |command: &str| Process::spawn(Command::new("sh").args(["-c", command])).expect("a shell");
-    let limit = Duration::from_millis(100);
+    let limit = Duration::from_millis(40);
     let waits = |process: &Process| {
         let count = Cell::new(0);
         let reply = limit::of_its_own_time(process, limit, || -> Option<()> {

@@ -9,13 +9,14 @@ use std::rc::Rc;
 use num_complex::Complex64;
 
 use super::column::{Cell, Column};
-use super::functions::{INFINITE, applied, divided, modulus, rounded, times};
+use super::functions::{INFINITE, applied, divided, modulus, of_phi, rounded, times};
 use super::point::Point;
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
+use crate::judge::model::phi_of_each;
 use crate::judge::ulp::Format;
 use crate::problem::{OutputGradients, Problem};
 use crate::program::complex::Product;
-use crate::program::{Accumulator, Axis, Condition, Graph, Id, Index, Op, Over, Program, Scan};
+use crate::program::{Accumulator, Axis, Condition, Function, Graph, Id, Index, Op, Over, Program, Scan};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
@@ -34,6 +35,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// An empty one, with room for elements of so many parts.
+    fn with_room(len: usize, width: usize) -> Self {
+        let [values, bound] = [len * width, len].map(Vec::with_capacity);
+        Row { values, bound, beyond: Vec::with_capacity(len) }
+    }
+
     fn push(&mut self, parts: &[f64], bound: f64, beyond: bool) {
         self.values.extend(parts);
         self.bound.push(bound);
@@ -124,7 +131,7 @@ impl<'a> Evaluator<'a> {
     pub fn out(&mut self, graph: &Graph, program: &Program) -> Row {
         let column = self.column(graph, program.out, self.channel);
         let is_stored = matches!(graph.op(program.out), Op::CutOff(..));
-        let mut row = Row::default();
+        let mut row = Row::with_room(self.window.len, 1);
         for l in self.window.first..self.window.first + self.window.len {
             let (value, error) = column.at(l - self.positions.start, 0);
             if is_stored {
@@ -140,7 +147,7 @@ impl<'a> Evaluator<'a> {
     pub fn tensors(&mut self, graph: &Graph, program: &Program) -> Named<Row> {
         let out = self.out(graph, program);
         let column = self.column(graph, program.last_state, self.channel);
-        let mut last = Row::default();
+        let mut last = Row::with_room(self.problem.shape.dstate, self.problem.weights.width());
         for n in 0..self.problem.shape.dstate {
             self.store(&mut last, TensorName::LastState, column.at(0, n), self.problem.weights.width());
         }
@@ -218,6 +225,14 @@ impl<'a> Evaluator<'a> {
                     let size = modulus(*quotient);
                     *error =
                         2.0 * (*error + size * of_below) / modulus(below) + 2.0 * mu * size + HALF_SUBNORMAL;
+                });
+            }
+            Op::Apply(Function::Phi(k @ 0..4), of) => {
+                let of = self.column(graph, *of, channel);
+                let phis = phi_of_each(&of.values().collect::<Vec<_>>());
+                let mut phis = phis.iter().map(|phi| phi[usize::from(*k)]);
+                column.join(&of, |cell, (argument, error)| {
+                    *cell = of_phi(phis.next().unwrap_or_default(), argument, error);
                 });
             }
             Op::Apply(function, of) => {

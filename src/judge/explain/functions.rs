@@ -48,11 +48,7 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
         }
         Exp2 => applied(Exp, x * std::f64::consts::LN_2, error),
         OnePlus => (1.0 + x, error + 2.0 * SUM * (1.0 + modulus(x))),
-        Phi(k) => {
-            let value = phi(k, x);
-            // φₖ's logarithm moves by at most about 1 where its argument does.
-            (value, modulus(value) * (COEFFICIENT + U * (6.0 + modulus(x)) + 2.0 * error))
-        }
+        Phi(k) => of_phi(phi(k, x), x, error),
         Series(k, terms) => {
             let mut term = Complex64::from(1.0 / (1..=k).map(f64::from).product::<f64>());
             let (mut sum, mut size) = (Complex64::ZERO, 0.0);
@@ -151,6 +147,11 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             (value.into(), f64::from(u8::from(is_near && error > 0.0)))
         }
     }
+}
+
+/// A value of a φ-function, and what it may be off: its logarithm moves by at most about 1 where its argument does.
+pub fn of_phi(value: Complex64, x: Complex64, error: f64) -> (Complex64, f64) {
+    (value, modulus(value) * (COEFFICIENT + U * (6.0 + modulus(x)) + 2.0 * error))
 }
 
 /// φₖ of k up to 4.
