@@ -411,7 +411,13 @@ pub fn number_text(number: Real) -> String {
     if value != 0.0 && value.abs() < 1e-3 {
         return format!("{value:.5e}").replace('-', "−");
     }
-    format!("{value:.7}").trim_end_matches('0').trim_end_matches('.').replace('-', "−")
+    let decimal = format!("{value:.7}");
+    // 1/12 has no end as a decimal.
+    let below = value.recip().round();
+    if decimal.parse() != Ok(value) && (value * below - 1.0).abs() < 1e-9 {
+        return format!("{}1/{}", if value < 0.0 { "−" } else { "" }, below.abs());
+    }
+    decimal.trim_end_matches('0').trim_end_matches('.').replace('-', "−")
 }
 
 /// The sign of a sum.

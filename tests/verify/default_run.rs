@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
-use holdfast::problem::{Weights, sweep};
+use holdfast::problem::plan::Filter;
+use holdfast::problem::regime::Variants;
+use holdfast::problem::{InputType, Weights, regime, sweep};
 use holdfast::report::{console, json};
 use holdfast::results::{Results, Verdict};
 use holdfast::verify::Request;
@@ -130,6 +132,18 @@ fn every_verdict_of_the_default_run_passes() {
     assert!(
         results.pairs.agree > 1000 && results.coefficients.len() == sweep::all().len() * Method::ALL.len()
     );
+}
+
+#[test]
+#[ignore = "the default run has 16 bits in one layout of each regime: .ci/long"]
+fn sixteen_bits_pass_in_every_layout() {
+    let inputs = vec![InputType::F16, InputType::Bf16];
+    let regimes = regime::all().iter().filter(|regime| regime.variants == Variants::Every).collect();
+    let filter = Filter { regimes, inputs, ..Filter::default() };
+    let results =
+        verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, &CpuBackend::new());
+    assert!(results.cases.len() > 3000, "{} cases", results.cases.len());
+    assert_eq!(results.verdict(), Verdict::Pass, "\n{}", console::render(&results, None, false));
 }
 
 #[test]

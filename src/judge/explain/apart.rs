@@ -2,7 +2,8 @@
 //! they have to explain every channel that fails.
 
 use super::look::Looks;
-use super::{Search, part, said};
+use super::{Found, Search, part, said};
+use crate::judge::diagnose::FEWEST_TOLD;
 use crate::program::Program;
 use crate::program::edit::Edit;
 use crate::program::writing::Writing;
@@ -26,7 +27,7 @@ impl Search<'_> {
                 continue;
             }
             self.look_at(rest.clone());
-            let beside = self.beside(first, &Self::with_plain).into_iter().next();
+            let beside = self.beside(first, &Self::with_plain).into_iter().find(is_told);
             if let Some([first, second]) = beside.map(|found| found.edits).as_deref() {
                 return self.said_apart(&[(&[*first], own), (&[*first, *second], rest)]);
             }
@@ -45,8 +46,7 @@ impl Search<'_> {
     /// The one edit that explains a channel.
     fn in_channel(&mut self, row: usize) -> Option<Edit> {
         self.look_at(vec![row]);
-        let found = self.with_plain().into_iter().find(|found| found.writing == Writing::Specified)?;
-        found.edits.last().copied()
+        self.with_plain().into_iter().find(is_told)?.edits.last().copied()
     }
 
     fn look_at(&mut self, rows: Vec<usize>) {
@@ -105,6 +105,11 @@ impl Search<'_> {
         let edits = said.into_iter().flat_map(|one| one.edits).collect();
         Some(Diagnosis { edits, ..Diagnosis::new(name, what, residual) })
     }
+}
+
+/// Whether more is told than a few elements, which many edits would explain.
+fn is_told(found: &Found) -> bool {
+    found.writing == Writing::Specified && found.fit.told >= FEWEST_TOLD
 }
 
 /// Some of these, as far apart as can be.
