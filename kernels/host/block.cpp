@@ -312,7 +312,6 @@ const Parcel* exchange(unsigned mask, Parcel own, int line) {
 
 void warp_barrier(int line) { exchange(~0u, Parcel{}, line); }
 
-
 void* dynamic_shared() { return active->shared + kStaticSharedRoom; }
 
 void* static_shared(int key, std::size_t bytes) {

@@ -149,9 +149,8 @@ type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form
 /// there is.
 const LOOSER_FIRST: f64 = 8.0;
 
-/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, by two edits
-/// in different channels, and by two in all. A step that was
-/// ended names nothing, and none comes after it.
+/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, by two edits in different channels, and
+/// by two in all. A step that was ended names nothing, and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, solved, at): (Stages, &Solved, usize),

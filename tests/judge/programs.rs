@@ -4,7 +4,7 @@
 use holdfast::formula::{Form, Fraction};
 use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Work;
-use holdfast::judge::explain::{Evaluator, by_edits, by_two_edits, gradients, specified};
+use holdfast::judge::explain::{Evaluator, by_edits, by_edits_apart, by_two_edits, gradients, specified};
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StepLimit};
 use holdfast::problem::plan::Spec;
@@ -407,6 +407,30 @@ fn a_cause_of_the_last_state_leaves_right_outputs_right() {
     let everywhere = |one: &&Diagnosis| one.edits.iter().all(|edit| edit.place.is_empty());
     let said = found.get(TensorName::LastState).and_then(|all| all.iter().find(everywhere));
     assert!(said.is_none(), "{said:?}");
+}
+
+/// A rule for the channels of each of two mistakes is known to be true only where all channels are judged.
+#[test]
+fn two_mistakes_in_different_channels_have_their_places() {
+    let all = problem(Weights::Real, Operand::Variable);
+    let mut some = all.clone();
+    some.judged_channels.remove(0);
+    for (problem, places) in [
+        (all, ["in item 1 alone: ", "in channel 3 alone: "]),
+        (some, ["in some of the channels that fail: "; 2]),
+    ] {
+        let planting = Planting::new(Method::Zoh, problem);
+        let got = with_inputs(&planting, |other| {
+            let half = other.b.len() / 2;
+            other.b[half..].iter_mut().for_each(|b| *b = -*b);
+            other.d.as_mut().expect("a skip")[3] = 0.0;
+        });
+        let (work, failing) = (Work::default(), planting.failing(&got));
+        let found = by_edits_apart(&planting.case(&got, &work), &failing);
+        let what = &found.get(TensorName::Out).expect("a cause")[0].what;
+        assert!(places.iter().all(|place| what.contains(place)), "{what}");
+        assert!(what.contains("D u_l is missing"), "{what}");
+    }
 }
 
 /// Noise of both signs, NaN from some position on, and another run's outputs are no edit's.

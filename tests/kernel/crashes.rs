@@ -110,7 +110,7 @@ fn a_busy_machine_is_no_fault_of_a_kernel() {
     use std::thread;
 
     use holdfast::kernel::worker::limit;
-    use holdfast::leftovers::process::Process;
+    use holdfast::leftovers::process::{Process, Usage};
 
     let spawned = |command: &str| Process::spawn(Command::new("sh").args(["-c", command])).expect("a shell");
     let limit = Duration::from_millis(40);
@@ -126,9 +126,14 @@ fn a_busy_machine_is_no_fault_of_a_kernel() {
     };
     assert_eq!(waits(&spawned("exec sleep 60")), 1);
     let busy = "while :; do :; done";
+    let last_in_line = spawned(&format!("exec nice -n 19 sh -c '{busy}'"));
+    let has_begun = |usage: Option<Usage>| usage.is_some_and(|usage| !usage.time.is_zero());
+    while !has_begun(last_in_line.usage()) {
+        thread::sleep(Duration::from_millis(5));
+    }
     let cores = thread::available_parallelism().map_or(2, usize::from);
     let _others: Vec<Process> = (0..2 * cores).map(|_| spawned(busy)).collect();
-    assert!(waits(&spawned(&format!("exec nice -n 19 sh -c '{busy}'"))) > 1);
+    assert!(waits(&last_in_line) > 1);
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Search<'_> {
             let with = || groups.iter().filter(|(edits, _)| edits.contains(&edit));
             let mut has_it = vec![false; self.case.problem.judged_channels.len()];
             with().flat_map(|(_, rows)| rows).for_each(|row| has_it[*row] = true);
-            let described = part::described(self.case, &has_it)?;
+            let described = part::described(self.case, &has_it, "in some of the channels that fail")?;
             // In a program with the other edit it is told beside that.
             let (before, _) = with().next_back()?;
             let before: Vec<Edit> = before.iter().copied().take_while(|other| *other != edit).collect();

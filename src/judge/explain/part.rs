@@ -24,11 +24,12 @@ pub fn failing(case: &Case, tensors: &[TensorName]) -> Option<Part> {
         return None;
     }
     let rows = (0..channels.len()).filter(|&row| fails[row]).collect();
-    Some(Part { rows, described: described(case, &fails)? })
+    Some(Part { rows, described: described(case, &fails, "in the channels that fail")? })
 }
 
-/// The shortest rule that is true of these judged channels and of no others, in words; nothing of all.
-pub fn described(case: &Case, is_one: &[bool]) -> Option<String> {
+/// The shortest rule that is true of these judged channels and of no others, in words; nothing of all. Where only some channels are judged
+/// no rule is known to be true of the others, and they are called something else.
+pub fn described(case: &Case, is_one: &[bool], of_some: &str) -> Option<String> {
     if !is_one.contains(&false) {
         return Some(String::new());
     }
@@ -60,13 +61,8 @@ pub fn described(case: &Case, is_one: &[bool]) -> Option<String> {
             phrases.push(Along { noun, len, judged, set }.to_string());
         }
     }
-    // Of a few of many channels no rule is known to be true of the others.
     let has_all = channels.len() == shape.batch * shape.dim;
-    let described = if has_all {
-        format!("in {} alone", phrases.join(", "))
-    } else {
-        "in the channels that fail".to_owned()
-    };
+    let described = if has_all { format!("in {} alone", phrases.join(", ")) } else { of_some.to_owned() };
     (is_in_part == is_one).then_some(described)
 }
 

@@ -24,7 +24,7 @@ pub const FOREIGN: Duration = Duration::from_secs(10);
 /// Cases of one method and weight type that may hang before the rest are given up.
 const HANGS: usize = 2;
 
-/// Limits that a process is waited for which has hardly had a processor: a busy machine is no fault of a kernel.
+/// Times its limit that a process is waited for at most, if it has hardly had a processor: a busy machine is no fault of a kernel.
 const PATIENCE: usize = 10;
 
 /// Waits for a process, by `wait`, which gives up after the limit: once more as long as the process has had less than three quarters of
