@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use super::diagnosis::{self, Explains};
 use super::every::Survey;
 use super::meant::{self, Turn};
-use super::{Options, Reason, Truths, gradients, packed};
+use super::{Options, Reason, Truths, gradients};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work};
 use crate::judge::explain::{by_edits, by_edits_apart, by_two_edits};
@@ -13,7 +13,7 @@ use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Search, TensorResult, Verdict, explained};
+use crate::results::{CaseResult, Search, TensorResult, Verdict};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 
@@ -125,13 +125,7 @@ pub fn explain<R: Read + Seek + Send>(
             let truth = solved.truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
             let known = (stages, solved, at);
             searching.case(case, &mut |case, work| {
-                if problem.packed.is_none() {
-                    return output(recording, known, (&mut problem, &outputs[at], truth, ""), (case, work));
-                }
-                let Some(truth) = truth else { return Ok(()) };
-                let mut alone = packed::worst(&problem, (&outputs[at], truth), stages);
-                let shown = (&mut alone.problem, &alone.output, Some(&alone.truth), &*alone.place);
-                output(recording, known, shown, (case, work))
+                output(recording, known, (&mut problem, &outputs[at], truth), (case, work))
             })?;
         }
     }
@@ -141,8 +135,8 @@ pub fn explain<R: Read + Seek + Send>(
     Ok(())
 }
 
-/// A problem with an output, the truth of that where there is one, and what is said of the place.
-type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>, &'a str);
+/// A problem with an output, and the truth of that where there is one.
+type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form>>);
 
 /// Times its bound that each element of a failure is off, at most, where looser bounds are tried before edits. A choice: roundings that are
 /// meant and not stated are mostly off by a few bounds, and known in milliseconds, while to find that no edit computes it takes all the time
@@ -154,7 +148,7 @@ const LOOSER_FIRST: f64 = 8.0;
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, solved, at): (Stages, &Solved, usize),
-    (problem, output, truth, place): Shown,
+    (problem, output, truth): Shown,
     (case, work): (&mut CaseResult, &Work),
 ) -> Result<(), Reason> {
     let contract = Promise::recorded(stages).contract;
@@ -163,12 +157,7 @@ fn output<R: Read + Seek + Send>(
     let survey = solved.surveys.as_ref().map(|surveys| &surveys[at]);
     let by_rows = |problem: &mut Problem, explains: Explains, case: &mut CaseResult| {
         if let Some(truth) = truth {
-            let had: Vec<_> = case.tensors.iter().map(|(_, tensor)| tensor.diagnosis.len()).collect();
             diagnosis::of_case((problem, &contract), output, truth, (explains, work), case);
-            for ((_, tensor), had) in case.tensors.iter_mut().zip(had) {
-                tensor.diagnosis[had..].iter_mut().for_each(|found| found.what += place);
-            }
-            case.diagnosis = explained::headline(case);
         }
     };
     let meant = |problem: &Problem, turn, case: &mut CaseResult| {

@@ -14,7 +14,7 @@ use crate::problem::recorded::{RecordedBackward, Recording};
 use crate::problem::stages::{Fast, StageType};
 use crate::problem::{Shape, Stage, Stages};
 use crate::promise::Promise;
-use crate::results::{BACKWARD, CaseResult, Diagnosis, PairwiseMatrix, Search, Verdict, explained};
+use crate::results::{BACKWARD, CaseResult, Diagnosis, PairwiseMatrix, Verdict, explained};
 use crate::tensor::{GradientName, Gradients, Named};
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
@@ -107,12 +107,7 @@ pub fn explain<R: Read + Seek + Send>(
             let known = by_arithmetic(pass, got, &failing, work);
             failing.retain(|name| known.get(*name).is_none());
             explained::diagnosed(case, known);
-            // Models of a backward pass know nothing of packed sequences.
-            match problem.packed {
-                None => explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work)),
-                Some(_) if !failing.is_empty() => case.search = Some(Search::NoModels),
-                Some(_) => {}
-            }
+            explained::diagnosed(case, case::diagnose_gradients(pass, got, &failing, work));
             Ok(())
         })?;
     }

@@ -14,7 +14,6 @@ pub mod memory;
 #[cfg_attr(not(feature = "kernels"), path = "no_device.rs")]
 pub mod on_device;
 pub mod outputs;
-mod packed;
 mod trapezoidal;
 
 use std::collections::{BTreeMap, HashSet};

@@ -38,7 +38,7 @@ use std::borrow::Cow;
 pub use self::budget::{Budget, BudgetError, CASES, Searches};
 use self::fit::{Fit, channels_by_error, fit, refuted_at_once};
 pub use self::work::Work;
-use super::explain::{Channel, Evaluator, Row, Window};
+use super::explain::{Channel, Evaluator, Row, Window, changes_right_outputs};
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
 use super::faults::program;
@@ -221,8 +221,19 @@ impl<'a> Explained<'a> {
             (*entry, fit(case, tensors, &order, |row| Cow::Borrowed(&channels[row]), false))
         };
         let singles: Vec<(&Entry, Fit)> = models.singles.iter().map(fitted).collect();
-        let exact = singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit));
-        let exact = exact.collect();
+        // Of a last state alone, what leaves right outputs as they are comes before all else.
+        let of_state_alone = tensors == [TensorName::LastState];
+        let leaves_outputs = |channels: &[Channel]| {
+            let changes =
+                |&row: &usize| changes_right_outputs(case, row, &channels[row].tensors[TensorName::Out]);
+            of_state_alone && !order.iter().any(changes)
+        };
+        let explaining = singles.iter().zip(&models.singles).filter(|((_, fit), _)| fit.explains());
+        let explaining: Vec<_> =
+            explaining.map(|(&(entry, fit), (_, channels))| (entry, fit, leaves_outputs(channels))).collect();
+        let any_leaves = explaining.iter().any(|(.., leaves)| *leaves);
+        let kept = explaining.into_iter().filter(|(.., leaves)| *leaves || !any_leaves);
+        let exact = kept.map(|(entry, fit, _)| (vec![entry], fit)).collect();
         Explained { case, tensors: tensors.to_vec(), order, singles, exact }
     }
 

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Held, Operand, OutputGradients, Problem, Shape};
-use crate::tensor::{GradientName, Named, Tensor, TensorName, Tensors};
+use super::{Operand, OutputGradients, Problem, Shape};
+use crate::tensor::{GradientName, TensorName};
 
 /// Some positions of an item, in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,45 +158,6 @@ impl Problem {
             TensorName::Out => Some(sequence.positions.clone()),
             TensorName::LastState => sequence.last.map(|slot| slot * len..(slot + 1) * len),
             TensorName::ChunkStates | TensorName::DaCumsum => None,
-        }
-    }
-
-    /// A sequence's values of tensors with these rows, of one item each.
-    pub fn values_within<T: Copy>(
-        &self,
-        (item, sequence): (usize, &Sequence),
-        rows: &[(usize, usize)],
-        tensors: &Tensors<T>,
-    ) -> Named<Vec<T>> {
-        let of = |(name, tensor): (TensorName, &Tensor<T>)| {
-            let (within, len) = (self.within_row(sequence, name)?, tensor.values.len() / rows.len());
-            let own = (0..rows.len()).filter(|&row| rows[row].0 == item);
-            let values = own.flat_map(|row| &tensor.values[row * len..][within.clone()]);
-            Some((name, values.copied().collect()))
-        };
-        tensors.iter().filter_map(of).collect()
-    }
-
-    /// A sequence of all channels of its item that are held, as a problem of one item.
-    pub fn of_sequence(&self, item: usize, sequence: &Sequence) -> Problem {
-        let Shape { dim, groups, batch, .. } = self.shape;
-        let all = |count: usize| (0..batch * count).collect::<Vec<_>>();
-        let (channels, of_groups) = match &self.held {
-            Some(held) => (held.channels.clone(), held.groups.clone()),
-            None => (all(dim), all(groups)),
-        };
-        let own = |rows: &[usize], count: usize| -> Vec<usize> {
-            (0..rows.len()).filter(|&at| rows[at] / count == item).collect()
-        };
-        let (rows, group_rows) = (own(&channels, dim), own(&of_groups, groups));
-        let judged = self.judged_channels.iter().filter(|(batch, _)| *batch == item);
-        Problem {
-            judged_channels: judged.map(|(_, channel)| (0, *channel)).collect(),
-            held: Some(Held {
-                channels: rows.iter().map(|&row| channels[row] % dim).collect(),
-                groups: group_rows.iter().map(|&row| of_groups[row] % groups).collect(),
-            }),
-            ..self.part((&rows, &group_rows), 0..dim, sequence)
         }
     }
 

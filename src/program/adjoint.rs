@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::build::Parts;
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Scan};
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Over, Scan};
 use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Form;
@@ -246,6 +246,10 @@ impl Reverse<'_> {
         let first =
             |graph: &mut Graph, of| graph.add(if scan.reversed { Op::Last(of) } else { Op::First(of) });
         let axis = Axis::Position;
+        // What is read of the state before a packed sequence is its initial state.
+        if scan.exclusive && self.problem.packed.is_some() {
+            return None;
+        }
         if scan.exclusive {
             let state = Scan { exclusive: false, ..scan };
             let share = self.graph.add(Op::At { of: given, axis, index: next });
@@ -260,7 +264,11 @@ impl Reverse<'_> {
         let start = self.graph.number(0.0);
         let reversed = !scan.reversed;
         let drive = given;
-        let adjoint = Scan { reversed, ..Scan::of(decay, drive, start) };
+        let borders = match scan.borders {
+            Borders::Late(by) => Borders::Late(-by),
+            same => same,
+        };
+        let adjoint = Scan { reversed, borders, ..Scan::of(decay, drive, start) };
         let adjoint = self.graph.add(Op::Scan(adjoint));
         let before = self.graph.add(Op::Scan(Scan { exclusive: true, ..scan }));
         let of_decay = self.graph.product([adjoint, before]);
@@ -450,6 +458,12 @@ impl Reverse<'_> {
             }
             Op::Round(of, _) | Op::CutOff(of, _) | Op::Fold(of, _) | Op::Accumulate(of, ..) => {
                 self.give(of, given)
+            }
+            Op::First(of) | Op::Last(of) if self.problem.packed.is_some() => {
+                let is_first = matches!(graph.op(id), Op::First(_));
+                let there = graph.input(if is_first { Input::Begins } else { Input::Ends });
+                let share = graph.product([there, given]);
+                self.give(of, share);
             }
             Op::First(of) => self.give_at(of, given, 0),
             Op::Last(of) => {

@@ -2,8 +2,8 @@
 
 use super::Program;
 use super::complex::{Powers, Product, Slip};
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
-use super::mask::Condition;
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::mask::{Condition, Place, Set};
 use super::print::CONSTANTS;
 use crate::problem::InputType;
 
@@ -82,6 +82,11 @@ pub enum Patch {
     FunctionMoved,
     /// A scan whose sequence is a ring: what is at its end goes on at its start, as in a convolution without zeros behind it.
     Circular,
+    /// A scan that starts anew at other borders of packed sequences.
+    Borders(Borders),
+    /// A scan whose positions have the state before, or an input that is read at another position, which are those of the sequence
+    /// before, or of the next one, at the borders of packed ones; a last state that is the one before the sequence's first position.
+    AcrossBorders,
     /// A scan that runs the other way.
     Reversed,
     /// A scan whose positions have the state before, or after, the other one.
@@ -257,6 +262,31 @@ impl Edit {
                 }
                 _ => target,
             },
+            Patch::Borders(borders) => match of_scan(graph) {
+                Some(scan) => graph.add(Op::Scan(Scan { borders, ..scan })),
+                None => target,
+            },
+            Patch::AcrossBorders => match *graph.op(target) {
+                Op::Scan(scan) if scan.exclusive => {
+                    let of = graph.add(Op::Scan(Scan { exclusive: false, ..scan }));
+                    let index = Index::Across(if scan.reversed { 1 } else { -1 });
+                    graph.add(Op::At { of, axis: Axis::Position, index })
+                }
+                Op::Last(of) => match *graph.op(of) {
+                    Op::Scan(scan) => {
+                        let index = Index::Across(-1);
+                        let before = graph.add(Op::At { of, axis: Axis::Position, index });
+                        let when = Condition::At(Place::positions(Set::Only(0)));
+                        let before = graph.add(Op::Choose { when, yes: scan.start, no: before });
+                        graph.add(Op::First(before))
+                    }
+                    _ => target,
+                },
+                Op::At { of, axis, index: Index::Held(by) } => {
+                    graph.add(Op::At { of, axis, index: Index::Across(by) })
+                }
+                _ => target,
+            },
             Patch::Reversed => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { reversed: !scan.reversed, ..scan })),
                 None => target,
@@ -286,7 +316,14 @@ impl Edit {
         let reads_end = matches!(self.patch, Patch::Other(id) if matches!(graph.op(id), Op::At { index: Index::BlockEnd(_), .. }));
         reads_end
             || is_far && !is_input(self.target(graph))
-            || matches!(self.patch, Patch::Reversed | Patch::Starting(_) | Patch::Circular)
+            || matches!(
+                self.patch,
+                Patch::Reversed
+                    | Patch::Starting(_)
+                    | Patch::Circular
+                    | Patch::Borders(_)
+                    | Patch::AcrossBorders
+            )
     }
 
     /// Whether something is kept in a narrow type.
@@ -351,7 +388,8 @@ impl Edit {
             Patch::Instead(None) => 3.0,
             // Everybody writes these where a φ loses digits.
             Patch::Instead(Some(Function::Series(_, 1..=3))) => 2.75,
-            Patch::Reversed | Patch::Exclusive => 3.75,
+            Patch::Borders(Borders::None) | Patch::AcrossBorders => 3.5,
+            Patch::Reversed | Patch::Exclusive | Patch::Borders(_) => 3.75,
             // With the positions, which are said for less than those of other edits.
             Patch::Carried(factor) => 1.0 + bits(factor.value()),
             Patch::Exchanged => 4.0,

@@ -49,6 +49,9 @@ pub enum Input {
     /// ∂L/∂out and ∂L/∂last_state of a backward pass (spec.md §6).
     OutGradient,
     LastStateGradient,
+    /// 1 at the first position of each packed sequence, and at the last one; 0 elsewhere.
+    Begins,
+    Ends,
 }
 
 /// A function of one number.
@@ -110,6 +113,8 @@ pub enum Axis {
     Group,
     State,
     Position,
+    /// Positions of a packed sequence, counted from its start.
+    Offset,
 }
 
 /// What a fold sums over.
@@ -169,6 +174,11 @@ pub enum Index {
     Transposed,
     /// A complex input's memory taken for all real parts before all imaginary ones.
     Halves,
+    /// Of positions of packed sequences: the first one of the sequence that comes so many after its own, and of the item's first one.
+    Sequence(i32),
+    FirstSequence,
+    /// i + k, also in another packed sequence; 0 is read beyond either end of the item.
+    Across(i32),
 }
 
 impl Index {
@@ -176,7 +186,8 @@ impl Index {
     pub fn of(self, i: usize, n: usize) -> Option<usize> {
         let shifted = |by: i32| i.checked_add_signed(by as isize);
         match self {
-            Index::Shifted(by) => shifted(by).filter(|&at| at < n),
+            Index::Shifted(by) | Index::Across(by) => shifted(by).filter(|&at| at < n),
+            Index::FirstSequence => Some(0),
             Index::Held(by) => shifted(by).map(|at| at.min(n - 1)),
             Index::Clamped(by) => Some(i.saturating_add_signed(by as isize).min(n - 1)),
             Index::Reversed => Some(n - 1 - i),
@@ -191,12 +202,26 @@ impl Index {
             Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
             Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
             Index::BlockEnd(k) => Some(((i / k as usize + 1) * k as usize).min(n) - 1),
-            Index::Transposed | Index::Halves => Some(i),
+            Index::Transposed | Index::Halves | Index::Sequence(_) => Some(i),
         }
     }
 }
 
-/// x_l = decay_l x_{l−1} + drive_l from a start, along the positions of a run or against them.
+/// Borders of packed sequences at which a scan starts anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Borders {
+    #[default]
+    All,
+    None,
+    /// Those at multiples of so many positions of the item.
+    OfBlocks(u32),
+    /// Those of the first item, in all items.
+    OfFirstItem,
+    /// All, so many positions later along the scan.
+    Late(i8),
+}
+
+/// x_l = decay_l x_{l−1} + drive_l from a start, along the positions of a run or against them; of each packed sequence anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scan {
     pub decay: Id,
@@ -213,6 +238,7 @@ pub struct Scan {
     pub limits: Option<(Real, Real)>,
     /// How decay and x are multiplied.
     pub product: Product,
+    pub borders: Borders,
 }
 
 impl Scan {
@@ -220,7 +246,8 @@ impl Scan {
     pub fn of(decay: Id, drive: Id, start: Id) -> Self {
         let (reversed, exclusive) = (false, false);
         let (stored, carried, limits, product) = (None, None, None, Product::Right);
-        Scan { decay, drive, start, reversed, exclusive, stored, carried, limits, product }
+        let borders = Borders::All;
+        Scan { decay, drive, start, reversed, exclusive, stored, carried, limits, product, borders }
     }
 }
 
@@ -239,7 +266,7 @@ pub enum Op {
         index: Index,
     },
     Scan(Scan),
-    /// The value at the first position, and at the last one.
+    /// The value at the first position, and at the last one; of packed sequences at that of each, for all of its positions.
     First(Id),
     Last(Id),
     Fold(Id, Over),
@@ -350,12 +377,19 @@ pub struct Graph {
     known: HashMap<Op, Id>,
     /// Extent of inputs that a problem may have constant.
     varies: [bool; 2],
+    /// Whether sequences are packed, of which each has states of its own.
+    is_packed: bool,
 }
 
 impl Graph {
-    /// No nodes, of a problem whose B and whose C vary along the sequence or do not.
-    pub fn new(varies: [bool; 2]) -> Self {
-        Graph { varies, ..Graph::default() }
+    /// No nodes, of a problem whose B and whose C vary along the sequence or do not, and whose sequences are packed or not.
+    pub fn new(varies: [bool; 2], is_packed: bool) -> Self {
+        Graph { varies, is_packed, ..Graph::default() }
+    }
+
+    /// Whether sequences are packed.
+    pub fn is_packed(&self) -> bool {
+        self.is_packed
     }
 
     pub fn len(&self) -> usize {
@@ -451,14 +485,18 @@ impl Graph {
         let of = |position, state| Extent { position, state };
         match op {
             Op::Input(Input::U | Input::Delta | Input::Z | Input::OutGradient) => of(true, false),
-            Op::Input(Input::A | Input::InitialState | Input::LastStateGradient) => of(false, true),
+            Op::Input(Input::Begins | Input::Ends) => of(true, false),
+            Op::Input(Input::A) => of(false, true),
+            Op::Input(Input::InitialState | Input::LastStateGradient) => of(self.is_packed, true),
             Op::Input(Input::B) => of(self.varies[0], true),
             Op::Input(Input::C) => of(self.varies[1], true),
             Op::Input(Input::D | Input::DeltaBias) | Op::Number(_) => of(false, false),
             Op::Scan(_) => of(true, true),
-            Op::First(x)
-            | Op::Last(x)
-            | Op::Fold(x, Over::Positions | Over::ItemsAndPositions)
+            Op::First(x) | Op::Last(x) => {
+                let extent = self.extent(*x);
+                Extent { position: self.is_packed && extent.position, ..extent }
+            }
+            Op::Fold(x, Over::Positions | Over::ItemsAndPositions)
             | Op::Accumulate(x, Over::Positions | Over::ItemsAndPositions, _) => {
                 Extent { position: false, ..self.extent(*x) }
             }
@@ -467,7 +505,8 @@ impl Graph {
             }
             Op::Choose { when, .. } => {
                 let axis = when.place().map(|place| place.axis);
-                let own = of(axis == Some(Axis::Position), axis == Some(Axis::State));
+                let along = matches!(axis, Some(Axis::Position | Axis::Offset));
+                let own = of(along, axis == Some(Axis::State));
                 op.operands().iter().fold(own, |all, id| all.join(self.extent(*id)))
             }
             other => {

@@ -53,8 +53,8 @@ impl Place {
             Axis::Item => "item",
             Axis::Channel | Axis::Group => "channel",
             Axis::State => "state",
-            Axis::Position => "position",
-        })
+            Axis::Position | Axis::Offset => "position",
+        }) + if self.axis == Axis::Offset { " of each sequence" } else { "" }
     }
 }
 

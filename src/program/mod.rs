@@ -15,7 +15,9 @@ pub mod print;
 pub mod proposed;
 pub mod writing;
 
-pub use self::graph::{Accumulator, Axis, Extent, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
+pub use self::graph::{
+    Accumulator, Axis, Borders, Extent, Function, Graph, Id, Index, Input, Op, Over, Real, Scan,
+};
 pub use self::mask::{Condition, Place, Set};
 
 use crate::tensor::GradientName;

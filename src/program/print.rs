@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
 
 use super::complex::{ABOVE, BELOW, Product};
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
 use super::{Condition, Program, Symbol};
 use crate::formula::Fraction;
 use crate::notation;
@@ -82,6 +82,22 @@ impl<'a> Printer<'a> {
                 format!("[{} {before} {}, else {before}]", number_text(factor), at.described("position"))
             }
             None => before.to_owned(),
+        };
+        let neighbour = if scan.reversed { "the next sequence" } else { "the sequence before" };
+        let before = match scan.borders {
+            Borders::All => before,
+            Borders::None => format!("[{before}, also of {neighbour}]"),
+            Borders::OfBlocks(k) => {
+                format!("[{before}, also of {neighbour} but at multiples of {k} positions]")
+            }
+            Borders::OfFirstItem => format!("[{before}, anew at the borders of item 0]"),
+            Borders::Late(by) => {
+                format!(
+                    "[{before}, and anew {} {} a border]",
+                    by.abs(),
+                    if by < 0 { "before" } else { "after" }
+                )
+            }
         };
         let decay = self.within(scan.decay, Binding::Product);
         let before = match scan.stored {
@@ -304,6 +320,8 @@ impl<'a> Printer<'a> {
             Input::InitialState => "initial_state",
             Input::OutGradient => "dout",
             Input::LastStateGradient => "dlast_state",
+            Input::Begins => "begins",
+            Input::Ends => "ends",
         };
         let id = self.graph.find(&Op::Input(input));
         let varies = id.is_some_and(|id| self.graph.extent(id).position);
@@ -320,7 +338,7 @@ impl<'a> Printer<'a> {
             Axis::Channel => "d",
             Axis::Group => "g",
             Axis::State => "n",
-            Axis::Position => "l",
+            Axis::Position | Axis::Offset => "l",
         };
         let position = match index {
             Index::Shifted(by) | Index::Held(by) if by < 0 => format!("{noun}−{}", -by),
@@ -345,6 +363,11 @@ impl<'a> Printer<'a> {
             Index::ReversedIn(k) => format!("{noun} reversed in blocks of {k}"),
             Index::Transposed => "transposed".to_owned(),
             Index::Halves => "as halves".to_owned(),
+            Index::FirstSequence => "first sequence".to_owned(),
+            Index::Across(by) if by < 0 => format!("{noun}−{}, also of the sequence before", -by),
+            Index::Across(by) => format!("{noun}+{by}, also of the next sequence"),
+            Index::Sequence(by) if by < 0 => format!("sequence−{}", -by),
+            Index::Sequence(by) => format!("sequence+{by}"),
         };
         match (axis, self.graph.op(of)) {
             (Axis::Position, Op::Input(input)) => self.input(*input, &position),

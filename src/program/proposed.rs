@@ -2,7 +2,7 @@
 
 use super::complex::{Powers, Product, Slip};
 use super::edit::{Edit, Patch, Site, Start};
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Fraction;
@@ -73,9 +73,12 @@ fn parts_of_chunks(graph: &Graph, program: &Program) -> Vec<Site> {
     };
     let mut sites = Vec::new();
     let used = graph.reached(&[state]);
-    // Nodes that were there before the chunks.
+    // Nodes that were there before the chunks, and scans that have borders of packed sequences.
+    let is_plain = |root: Id, of: Id| {
+        of < first || graph.is_packed() && of != root && matches!(graph.op(of), Op::Scan(_))
+    };
     let plain =
-        |root: Id| graph.reached(&[root]).into_iter().filter(move |of| *of < first).collect::<Vec<_>>();
+        |root: Id| graph.reached(&[root]).into_iter().filter(|of| is_plain(root, *of)).collect::<Vec<_>>();
     for root in symbols.iter().filter_map(|symbol| program.find(*symbol)) {
         sites.extend(plain(root).into_iter().map(|of| Site::Within { root, of }));
         for &user in &used {
@@ -193,10 +196,19 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         if let (Op::Sum(terms), Site::Use { user, .. }) = (op, used_once(graph, &reached, site)) {
             (0..terms.len()).for_each(|term| add(Patch::Outside { user, term }));
         }
+        if problem.packed.is_some()
+            && matches!(op, Op::Last(_) | Op::At { axis: Axis::Position, index: Index::Held(_), .. })
+        {
+            add(Patch::AcrossBorders);
+        }
         if matches!(op, Op::Scan(_)) {
             [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Stored(to)));
             [Patch::Reversed, Patch::Exclusive, Patch::Exchanged].into_iter().for_each(&mut add);
             add(Patch::Circular);
+            if problem.packed.is_some() {
+                borders().for_each(|borders| add(Patch::Borders(borders)));
+                add(Patch::AcrossBorders);
+            }
             starts(graph, target, problem).into_iter().for_each(|start| add(Patch::Starting(start)));
         }
         applied(graph, target, problem).into_iter().for_each(|function| add(Patch::Applied(function)));
@@ -434,7 +446,9 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
                 [Index::At(0), last, Index::Rolled(-1), Index::Rolled(1)].map(|index| (Axis::State, index)),
             );
         }
-        if extent.position {
+        if problem.packed.is_some() && matches!(graph.op(target), Op::First(_) | Op::Last(_)) {
+            all.extend([-1, 1].map(|by| (Axis::Position, Index::Sequence(by))));
+        } else if extent.position {
             all.extend([-1, 1].map(|by| (Axis::Position, Index::Shifted(by))));
             all.extend(
                 [Index::Held(1), Index::Clamped(-1), Index::Reversed].map(|index| (Axis::Position, index)),
@@ -445,7 +459,10 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
     let of_states = matches!(input, Input::InitialState | Input::LastStateGradient);
     let of_channels = of_states || matches!(input, Input::U | Input::Delta | Input::Z | Input::OutGradient);
     let of_groups = matches!(input, Input::B | Input::C) && extent.position;
-    if extent.position && shape.seqlen > 1 {
+    if of_states && extent.position {
+        let others = [Index::FirstSequence, Index::Sequence(-1), Index::Sequence(1)];
+        all.extend(others.map(|index| (Axis::Position, index)));
+    } else if extent.position && shape.seqlen > 1 {
         let others = [Index::Held(1), Index::Clamped(-1), Index::Reversed, Index::At(0)];
         let all_shifted = [-1, 1, -2, 2].into_iter().flat_map(shifted);
         // A block that is read before the next one is there.
@@ -494,6 +511,13 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
         all.extend(rows().map(|index| (Axis::State, index)));
     }
     all
+}
+
+/// Other borders of packed sequences at which a scan may start anew.
+pub fn borders() -> impl Iterator<Item = Borders> {
+    // Of lengths that no border tells apart the longest one comes first.
+    let blocks = (3..9).rev().map(|power| Borders::OfBlocks(1 << power));
+    [Borders::None, Borders::Late(1), Borders::Late(-1), Borders::OfFirstItem].into_iter().chain(blocks)
 }
 
 /// What else a scan may start from.

@@ -2,7 +2,7 @@
 //! written.
 
 use super::build::{Parts, read_out};
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Scan};
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Scan};
 use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Form;
@@ -270,18 +270,29 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let at = |set| Condition::At(Place::positions(set));
     let (starts, ends) = (at(Set::Multiples(length)), at(Set::BeforeMultiples(length)));
     let within = graph.add(Op::Choose { when: starts, yes: zero, no: scan.decay });
-    let local = graph.add(Op::Scan(Scan { decay: within, start: zero, ..scan }));
+    // What a packed sequence starts from is its chunk's own, and nothing is carried over its border.
+    let is_packed = graph.is_packed();
+    let local =
+        graph.add(Op::Scan(Scan { decay: within, start: if is_packed { scan.start } else { zero }, ..scan }));
+    let (nothing, first, borders) = match is_packed {
+        false => (one, one, Borders::All),
+        true => {
+            let (minus, begins) = (graph.number(-1.0), graph.input(Input::Begins));
+            let opposite = graph.product([minus, begins]);
+            (zero, graph.sum([one, opposite]), Borders::None)
+        }
+    };
     // The product of the decays before l, from 1 at the start of each chunk, the first one among them.
     let starts = at(Set::Every { of: length, rest: 0 });
     let before = graph.add(Op::At { of: scan.decay, axis: Axis::Position, index: Index::Shifted(-1) });
     let decay = graph.add(Op::Choose { when: starts, yes: zero, no: before });
-    let drive = graph.add(Op::Choose { when: starts, yes: one, no: zero });
-    let before = graph.add(Op::Scan(Scan { decay, drive, start: one, ..scan }));
+    let drive = graph.add(Op::Choose { when: starts, yes: first, no: zero });
+    let before = graph.add(Op::Scan(Scan { decay, drive, start: nothing, ..scan }));
     let product = graph.product([scan.decay, before]);
     let symbols = [(Symbol::ChunkState, local), (Symbol::ChunkDecay, product)];
     let decay = graph.add(Op::Choose { when: ends, yes: product, no: one });
     let drive = graph.add(Op::Choose { when: ends, yes: local, no: zero });
-    let carried = graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
+    let carried = graph.add(Op::Scan(Scan { decay, drive, exclusive: true, borders, ..scan }));
     let decayed = graph.product([product, carried]);
     let written = graph.sum([local, decayed]);
     // For edits that read them: what a chunk ends with, in the place of what it begins with, and what it has one position before its end.
@@ -291,7 +302,7 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let [product, local] = [product, local].map(|of| early(graph, of));
     let decay = graph.add(Op::Choose { when: ends, yes: product, no: one });
     let drive = graph.add(Op::Choose { when: ends, yes: local, no: zero });
-    graph.add(Op::Scan(Scan { decay, drive, exclusive: true, ..scan }));
+    graph.add(Op::Scan(Scan { decay, drive, exclusive: true, borders, ..scan }));
     let nodes = graph.replaced(&program.nodes(), state, written);
     let mut program = program.of_nodes(&nodes);
     program.named.extend(symbols.into_iter().chain([(Symbol::ChunkCarry, carried)]));
@@ -306,7 +317,7 @@ fn shuffled(
 ) -> Option<Program> {
     let state = program.find(Symbol::State).filter(|_| program.find(Symbol::ReversedState).is_none())?;
     let Op::Scan(scan) = *graph.op(state) else { return None };
-    if scan.exclusive || scan.reversed {
+    if scan.exclusive || scan.reversed || graph.is_packed() {
         return None;
     }
     let block = threads * positions;

@@ -1,6 +1,8 @@
 //! Promise: a specified program computes what the truth has, gradients too; edits that were planted in one are found, as they are or as others that
 //! compute the same, and said with their place; and of what no edit computes nothing is said.
 
+use std::sync::Arc;
+
 use holdfast::formula::{Form, Fraction};
 use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Work;
@@ -8,7 +10,9 @@ use holdfast::judge::explain::{Evaluator, by_edits, by_edits_apart, by_two_edits
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StepLimit};
 use holdfast::problem::plan::Spec;
-use holdfast::problem::{Axes, InputType, Operand, OutputGradients, Problem, Shape, Shared, Weights, regime};
+use holdfast::problem::{
+    Axes, InputType, Operand, OutputGradients, Packed, Problem, Shape, Shared, Weights, regime,
+};
 use holdfast::program::edit::Edit;
 use holdfast::program::print::Printer;
 use holdfast::program::proposed;
@@ -169,9 +173,14 @@ const WRITINGS: [Writing; 8] = [
 
 #[test]
 fn a_way_of_writing_computes_what_is_specified() {
+    // Sequences that begin with a chunk, and within one.
+    let indices: Vec<i64> = (0..80).map(|i| (i % 40 >= 21) as i64 + (i % 40 >= 32) as i64).collect();
+    let packed = Some(Arc::new(Packed::by_indices(&indices, 40)));
+    let kinds = Weights::ALL.into_iter().flat_map(|weights| [(weights, None), (weights, packed.clone())]);
+    let kinds: Vec<_> = kinds.collect();
     each(Method::ALL, |method| {
-        for weights in Weights::ALL {
-            let problem = with_start(problem(weights, Operand::Variable));
+        for (weights, packed) in kinds.clone() {
+            let problem = Problem { packed, ..with_start(problem(weights, Operand::Variable)) };
             let (mut graph, program) = specified(method.into(), &problem);
             let want = computed(&problem, &graph, &program);
             for writing in WRITINGS {

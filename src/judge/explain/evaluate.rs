@@ -4,21 +4,27 @@
 //! ([`crate::promise::allowance`]), with room for other orders of the operations, as [`crate::judge::budget`] has it. They say how closely a
 //! recorded output must match a program, not whether a kernel is right.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use num_complex::Complex64;
 
 use super::column::{Cell, Column};
 use super::functions::{INFINITE, applied, divided, modulus, of_phi, rounded, times};
-use super::point::Point;
+use super::point::{Point, offset, position};
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
 use crate::judge::model::phi_of_each;
 use crate::judge::ulp::Format;
 use crate::problem::{OutputGradients, Problem};
 use crate::program::complex::Product;
-use crate::program::{Accumulator, Axis, Condition, Function, Graph, Id, Index, Op, Over, Program, Scan};
+use crate::program::{
+    Accumulator, Axis, Borders, Condition, Function, Graph, Id, Index, Op, Over, Program, Scan,
+};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
+
+/// A value that is not computed.
+const UNKNOWN: Cell = (Complex64::new(f64::NAN, 0.0), 0.0);
 
 /// Positions before and after a window that are computed as well, since a program may read them.
 const MARGIN: usize = 4;
@@ -78,7 +84,7 @@ pub struct Evaluator<'a> {
     channel: (usize, usize),
     window: Window,
     /// The positions that are computed.
-    positions: std::ops::Range<usize>,
+    positions: Range<usize>,
     entering: Entering,
     /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
@@ -148,8 +154,15 @@ impl<'a> Evaluator<'a> {
         let out = self.out(graph, program);
         let column = self.column(graph, program.last_state, self.channel);
         let mut last = Row::with_room(self.problem.shape.dstate, self.problem.weights.width());
-        for n in 0..self.problem.shape.dstate {
-            self.store(&mut last, TensorName::LastState, column.at(0, n), self.problem.weights.width());
+        let [_, slots] = self.problem.states_of_each();
+        let sequences = self.problem.sequences(self.channel.0);
+        for slot in 0..slots {
+            // Of packed sequences its own stands at each position.
+            let own = sequences.iter().find(|sequence| sequence.last == Some(slot));
+            for n in 0..self.problem.shape.dstate {
+                let value = own.map_or(UNKNOWN, |own| column.at(own.positions.start, n));
+                self.store(&mut last, TensorName::LastState, value, self.problem.weights.width());
+            }
         }
         [(TensorName::Out, out), (TensorName::LastState, last)].into_iter().collect()
     }
@@ -250,7 +263,12 @@ impl<'a> Evaluator<'a> {
                     let of = self.column(graph, *of, channel);
                     for k in 0..positions {
                         let l = self.positions.start + k;
-                        let Some(at) = index.of(l, self.problem.shape.seqlen) else { continue };
+                        // What is computed lies beside that of other packed sequences.
+                        let at = match index {
+                            Index::Shifted(_) => index.of(l, self.problem.shape.seqlen),
+                            _ => position(self.problem, channel.0, l, *index),
+                        };
+                        let Some(at) = at else { continue };
                         // What is not computed is not asked for but in the margin.
                         let at =
                             at.clamp(self.positions.start, self.positions.end - 1) - self.positions.start;
@@ -286,19 +304,32 @@ impl<'a> Evaluator<'a> {
                 }
             },
             Op::Scan(scan) => self.scan(graph, scan, channel, &mut column),
+            Op::First(of) | Op::Last(of) if extent.position => {
+                let (of, is_first) = (self.column(graph, *of, channel), matches!(op, Op::First(_)));
+                for sequence in self.problem.sequences(channel.0).iter() {
+                    let Range { start, end } = sequence.positions.clone();
+                    let at = if is_first { start } else { end - 1 };
+                    let own = (start..end).filter(|l| self.positions.contains(l));
+                    for (l, n) in own.flat_map(|l| (0..width).map(move |n| (l, n))) {
+                        let is_known = self.positions.contains(&at);
+                        let value = if is_known { of.at(at - self.positions.start, n) } else { UNKNOWN };
+                        column.set(l - self.positions.start, n, value);
+                    }
+                }
+            }
             Op::Last(of) => {
                 let of = self.column(graph, *of, channel);
                 let last = self.positions.len() - 1;
                 let is_known = self.positions.end == self.problem.shape.seqlen;
                 for n in 0..width {
-                    column.set(0, n, if is_known { of.at(last, n) } else { (f64::NAN.into(), 0.0) });
+                    column.set(0, n, if is_known { of.at(last, n) } else { UNKNOWN });
                 }
             }
             Op::First(of) => {
                 let of = self.column(graph, *of, channel);
                 let is_known = self.positions.start == 0;
                 for n in 0..width {
-                    column.set(0, n, if is_known { of.at(0, n) } else { (f64::NAN.into(), 0.0) });
+                    column.set(0, n, if is_known { of.at(0, n) } else { UNKNOWN });
                 }
             }
             Op::Fold(of, Over::States) => {
@@ -383,6 +414,7 @@ impl<'a> Evaluator<'a> {
                                         channel.1 % (self.problem.shape.dim / self.problem.shape.groups)
                                     }
                                     Axis::Position => self.positions.start + k,
+                                    Axis::Offset => offset(self.problem, channel.0, self.positions.start + k),
                                 };
                                 if place.set.contains(index) { f64::INFINITY } else { f64::NEG_INFINITY }
                             }
@@ -452,13 +484,21 @@ impl<'a> Evaluator<'a> {
         let growth = (1.0 + mu) * (1.0 + SUM);
         let entering = self.entering[usize::from(scan.reversed)].clone().filter(|_| channel == self.channel);
         let window = self.window;
+        let anew = self.anew(scan, channel.0);
         for n in 0..self.problem.shape.dstate {
-            let (mut x, mut error) = start.at(0, n);
+            let (mut x, mut error) = start.at(if scan.reversed { len - 1 } else { 0 }, n);
             let mut size = modulus(x);
             let mut largest = size.max(1.0);
             for step in 0..len {
                 let k = if scan.reversed { len - 1 - step } else { step };
                 let l = first + k;
+                if anew.get(k) == Some(&true) {
+                    // Sequences that are those of another item have no initial states of their own.
+                    let has_start = scan.borders != Borders::OfFirstItem || l == 0;
+                    (x, error) = if has_start { start.at(k, n) } else { Cell::default() };
+                    size = modulus(x);
+                    largest = size.max(1.0);
+                }
                 if let Some((factor, at)) = scan.carried
                     && at.contains(l)
                 {
@@ -512,6 +552,36 @@ impl<'a> Evaluator<'a> {
                 column.set(k, n, if scan.exclusive { before } else { (x, error) });
             }
         }
+    }
+
+    /// Which of the positions that are computed a scan starts anew at; none of what is one sequence.
+    fn anew(&self, scan: &Scan, item: usize) -> Vec<bool> {
+        let mut anew = Vec::new();
+        if self.problem.packed.is_none() {
+            return anew;
+        }
+        anew.resize(self.positions.len(), false);
+        let seqlen = self.problem.shape.seqlen;
+        let item = if scan.borders == Borders::OfFirstItem { 0 } else { item };
+        for Range { start, end } in self.problem.sequences(item).iter().map(|one| one.positions.clone()) {
+            // A border lies before the first position along the scan.
+            let (first, border) = if scan.reversed { (end - 1, end) } else { (start, start) };
+            let is_end = border == if scan.reversed { seqlen } else { 0 };
+            let at = match scan.borders {
+                Borders::All | Borders::OfFirstItem => Some(first),
+                Borders::None => Some(first).filter(|_| is_end),
+                Borders::OfBlocks(k) => Some(first).filter(|_| is_end || border % k as usize == 0),
+                _ if is_end => Some(first),
+                Borders::Late(by) => {
+                    let by = isize::from(if scan.reversed { -by } else { by });
+                    first.checked_add_signed(by).filter(|at| *at < seqlen)
+                }
+            };
+            if let Some(at) = at.filter(|at| self.positions.contains(at)) {
+                anew[at - self.positions.start] = true;
+            }
+        }
+        anew
     }
 
     /// A number of an input, as it is read through indices.

@@ -1,10 +1,10 @@
 //! Looks at a few positions of a channel, which refute nearly every hypothesis.
 
 use super::evaluate::{Entering, Evaluator, Window};
-use super::places;
+use super::{places, point};
 use crate::judge::diagnose::Case;
 use crate::problem::Problem;
-use crate::program::{Graph, Place, Program, Set, Symbol};
+use crate::program::{Axis, Graph, Place, Program, Set, Symbol};
 use crate::tensor::TensorName;
 
 /// Channels that are looked at.
@@ -35,6 +35,8 @@ pub struct Looks<'a> {
     last: Option<usize>,
     /// Whether no output depends on later positions.
     is_causal: bool,
+    /// Whether sequences are packed: then what is wrong begins behind a border, wherever a chunk does.
+    is_packed: bool,
 }
 
 impl<'a> Looks<'a> {
@@ -81,7 +83,8 @@ impl<'a> Looks<'a> {
         let seqlen = case.problem.shape.seqlen;
         let first = firsts.iter().map(|(_, first)| *first).min();
         let is_causal = program.find(Symbol::ReversedState).is_none();
-        let mut looks = Looks { all: Vec::new(), first, last: None, is_causal };
+        let is_packed = case.problem.packed.is_some();
+        let mut looks = Looks { all: Vec::new(), first, last: None, is_causal, is_packed };
         if !tensors.contains(&TensorName::Out) {
             return looks;
         }
@@ -139,10 +142,13 @@ impl<'a> Looks<'a> {
         // The first position of a chunk may be right, where its own step is what counts.
         let starts = known.flat_map(|start| [start, start / 2, start / 3]);
         // What is wrong within each chunk shows in the first one, and tells no length.
-        let usual = if self.begins_late() || !with_usual { &[][..] } else { &USUAL[..] };
-        let starts = starts.chain(usual.iter().copied());
+        let usual = if self.begins_late() && !self.is_packed || !with_usual { &[][..] } else { &USUAL[..] };
+        let mut starts: Vec<usize> = starts.chain(usual.iter().copied()).collect();
+        if self.is_packed {
+            starts.rotate_right(usual.len());
+        }
         let mut lengths: Vec<u32> = Vec::new();
-        for length in starts.filter(|length| (2..seqlen).contains(length)) {
+        for length in starts.into_iter().filter(|length| (2..seqlen).contains(length)) {
             let length = length as u32;
             if !lengths.contains(&length) {
                 lengths.push(length);
@@ -180,6 +186,15 @@ impl<'a> Looks<'a> {
         let behind = if self.is_causal { seqlen - 1 } else { last };
         let mut positions = places::positions([first, behind], seqlen);
         positions.extend(self.beginning(seqlen));
+        // Chunks may be those of each packed sequence.
+        let offset = |look: &Look| {
+            let first = first_failure(case, look.row)?;
+            Some(point::offset(case.problem, look.at.0, first))
+        };
+        if let Some(first) = self.all.iter().filter_map(offset).min().filter(|_| self.is_packed) {
+            let of_sequence = places::positions([first, seqlen - 1], seqlen);
+            positions.extend(of_sequence.into_iter().map(|place| Place { axis: Axis::Offset, ..place }));
+        }
         positions.into_iter().chain(places::states(case)).collect()
     }
 

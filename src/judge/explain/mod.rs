@@ -68,7 +68,7 @@ const KEPT: usize = 1 << 18;
 /// The specified program of a problem, with its graph.
 pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
     let varies = [problem.b_operand, problem.c_operand].map(|operand| operand == Operand::Variable);
-    let mut graph = Graph::new(varies);
+    let mut graph = Graph::new(varies, problem.packed.is_some());
     let program = Program::specified(form, problem, &mut graph);
     (graph, program)
 }
@@ -159,6 +159,17 @@ fn is_wrong_in(case: &Case, name: TensorName) -> bool {
     let (got, want, bounds) = (&case.got[name], &case.want[name], &case.budget.tensors[name].bound);
     let mut elements = got.values.iter().zip(&want.values).enumerate();
     elements.any(|(i, (got, want_of))| is_wrong(*got, *want_of, bounds[i / want.width]))
+}
+
+/// Whether a channel's outputs that are right would be others as they are computed here.
+pub(super) fn changes_right_outputs(case: &Case, row: usize, computed: &Row) -> bool {
+    let Some(got) = case.got.get(TensorName::Out) else { return false };
+    let (want, bounds) = (&case.want[TensorName::Out].values, &case.budget.tensors[TensorName::Out].bound);
+    let first = row * case.problem.shape.seqlen;
+    computed.values.iter().zip(first..).any(|(value, at)| {
+        let is_right = !is_wrong(got.values[at], want[at], bounds[at]);
+        is_right && (value - want[at]).abs() > CONTRADICTS * bounds[at]
+    })
 }
 
 /// Whether all outputs are one number, not 0: any limit computes that, whatever is under it.
@@ -448,24 +459,13 @@ impl<'a> Search<'a> {
         if self.tensors != [TensorName::LastState] {
             return false;
         }
-        let (Some(got), Some(written)) =
-            (case.got.get(TensorName::Out), one.writing.program(case.form, case.problem, &mut self.graph))
-        else {
+        let Some(written) = one.writing.program(case.form, case.problem, &mut self.graph) else {
             return false;
         };
         let program = one.edits.iter().fold(written, |program, edit| edit.apply(&mut self.graph, &program));
-        let (want, bounds) =
-            (&case.want[TensorName::Out].values, &case.budget.tensors[TensorName::Out].bound);
-        let seqlen = case.problem.shape.seqlen;
         let is_changed = |row: &usize| {
             let mut whole = Evaluator::whole(case.problem, case.problem.judged_channels[*row]);
-            let of = whole.out(&self.graph, &program);
-            let is_off = |l: usize| {
-                let at = row * seqlen + l;
-                let is_right = !is_wrong(got.values[at], want[at], bounds[at]);
-                is_right && (of.values[l] - want[at]).abs() > CONTRADICTS * bounds[at]
-            };
-            (0..seqlen).any(is_off)
+            changes_right_outputs(case, *row, &whole.out(&self.graph, &program))
         };
         let rows = self.order.iter().take(look::CHANNELS);
         let is_it = program.out != self.specified.out && rows.clone().any(is_changed);

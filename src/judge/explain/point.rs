@@ -51,7 +51,7 @@ impl Point {
                 self.group = index.of(from, shape.groups)?;
             }
             Axis::State => self.n = index.of(self.n, shape.dstate)?,
-            Axis::Position => self.l = index.of(self.l, shape.seqlen)?,
+            Axis::Position | Axis::Offset => self.l = position(problem, self.item, self.l, index)?,
         }
         Some(())
     }
@@ -101,8 +101,14 @@ impl Point {
         };
         let of_channel =
             |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |of| f64::from(of[self.channel])).into();
-        let states = |values: Option<&Vec<f32>>| match (values, problem.row_if_held(self.item, self.channel))
-        {
+        let own = problem.packed.as_ref().map(|packed| packed.at(self.item, self.l));
+        let [given_states, last_states] = problem.states_of_each();
+        // Of packed sequences each has one of so many.
+        let states = |values: Option<&Vec<f32>>, count: usize, slot: Option<usize>| match (
+            values,
+            problem.row_if_held(self.item, self.channel),
+        ) {
+            (Some(_), Some(_)) if slot.is_none() => Complex64::ZERO,
             (Some(states), Some(_)) => {
                 let (channel, n) = match self.transposed {
                     true => {
@@ -111,10 +117,23 @@ impl Point {
                     }
                     false => (self.channel, self.n),
                 };
-                complex_at(weights, states, problem.state_index((self.item, channel), n))
+                problem.row_if_held(self.item, channel).map_or(unknown, |row| {
+                    let row = row * count + slot.unwrap_or(0);
+                    complex_at(weights, states, (row * shape.dstate + n) * weights.width())
+                })
             }
             _ => unknown,
         };
+        let varies = |input| match input {
+            Input::U | Input::Delta | Input::Z | Input::OutGradient => true,
+            Input::B => problem.b_operand == Operand::Variable,
+            Input::C => problem.c_operand == Operand::Variable,
+            _ => false,
+        };
+        if own.is_some_and(|own| own.is_padding) && varies(input) {
+            return Complex64::ZERO;
+        }
+        let there = |is: bool| Complex64::from(f64::from(u8::from(is)));
         match input {
             Input::U => sequence(&problem.u),
             Input::Delta => sequence(&problem.delta),
@@ -125,8 +144,41 @@ impl Point {
             Input::D => of_channel(&problem.d),
             Input::DeltaBias => of_channel(&problem.delta_bias),
             Input::OutGradient => given.map_or(unknown, |given| sequence(&given.dout)),
-            Input::InitialState => states(problem.initial_state.as_ref()),
-            Input::LastStateGradient => states(given.and_then(|given| given.dlast_state.as_ref())),
+            Input::InitialState => {
+                let slot = own.map_or(Some(0), |own| own.initial);
+                states(problem.initial_state.as_ref(), given_states, slot)
+            }
+            Input::LastStateGradient => {
+                let slot = own.map_or(Some(0), |own| own.last);
+                states(given.and_then(|given| given.dlast_state.as_ref()), last_states, slot)
+            }
+            Input::Begins => there(own.map_or(0, |own| own.positions.start) == self.l),
+            Input::Ends => there(own.map_or(shape.seqlen, |own| own.positions.end) == self.l + 1),
         }
+    }
+}
+
+/// A position, counted from the start of its packed sequence.
+pub fn offset(problem: &Problem, item: usize, l: usize) -> usize {
+    l - problem.packed.as_ref().map_or(0, |packed| packed.at(item, l).positions.start)
+}
+
+/// The position that is read in the place of another; none where 0 is. Of packed sequences shifts stay within each, unless they go around
+/// the end of its item.
+pub fn position(problem: &Problem, item: usize, l: usize, index: Index) -> Option<usize> {
+    let seqlen = problem.shape.seqlen;
+    let Some(packed) = &problem.packed else { return index.of(l, seqlen) };
+    let own = packed.at(item, l).positions.clone();
+    match index {
+        Index::Sequence(by) => {
+            let all = packed.item(item);
+            let at = all.iter().position(|sequence| sequence.positions == own)?;
+            all.get(at.checked_add_signed(by as isize)?).map(|other| other.positions.start)
+        }
+        Index::FirstSequence => Some(0),
+        Index::Shifted(_) | Index::Held(_) | Index::Clamped(_) | Index::Reversed | Index::At(_) => {
+            index.of(l - own.start, own.len()).map(|at| own.start + at)
+        }
+        _ => index.of(l, seqlen),
     }
 }

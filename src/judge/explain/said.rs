@@ -6,7 +6,7 @@ use crate::program::print::{Printer, number_text};
 use crate::program::proposed::ChunkStart;
 use crate::program::writing::{Level, Shuffled, Writing};
 use crate::program::{
-    Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
+    Axis, Borders, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
 };
 use crate::results::{Diagnosis, Edited};
 
@@ -183,6 +183,20 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::FunctionMoved => {
             format!("{} stands in the place of {old}: a function of another factor", printer.text(patched))
         }
+        Patch::AcrossBorders if matches!(graph.op(target), Op::Last(_)) => {
+            "last_state of a packed sequence is the state before its first position".to_owned()
+        }
+        Patch::AcrossBorders => format!("{old} is read over the borders of packed sequences"),
+        Patch::Borders(at) => {
+            let is_decay = program
+                .find(Symbol::ChunkDecay)
+                .is_some_and(|decay| graph.reached(&[decay]).contains(&target));
+            let old = if is_decay { "P_l" } else { &old };
+            format!(
+                "the scan of {old} {}",
+                borders(at, matches!(graph.op(target), Op::Scan(scan) if scan.reversed))
+            )
+        }
         Patch::Circular => format!("the end of the sequence goes on at its start in the scan of {old}"),
         Patch::OtherDirection => "last_state is that of a scan against the sequence".to_owned(),
         Patch::Starting(start) => {
@@ -217,6 +231,25 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
     what += &where_used;
     what += &place;
     what
+}
+
+/// Where a scan of packed sequences starts anew, in words.
+pub fn borders(at: Borders, is_reversed: bool) -> String {
+    match at {
+        Borders::All => "starts anew at each border of packed sequences".to_owned(),
+        Borders::None => "goes on over the borders of packed sequences".to_owned(),
+        Borders::OfBlocks(k) => {
+            format!("goes on over the borders of packed sequences that are not at multiples of {k} positions")
+        }
+        Borders::OfFirstItem => "starts anew at the borders of item 0 in all items".to_owned(),
+        Borders::Late(by) => {
+            let is_after = (by > 0) != is_reversed;
+            let side = if is_after { "after" } else { "before" };
+            let count =
+                if by.abs() == 1 { "a position".to_owned() } else { format!("{} positions", by.abs()) };
+            format!("starts anew {count} {side} the borders of packed sequences")
+        }
+    }
 }
 
 /// Which use of a value an edit is about; nothing where it is about all.
@@ -359,6 +392,11 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Multiplied(_) => "complex-product-wrong".to_owned(),
         Patch::OtherDirection => "last-state-of-reversed".to_owned(),
         Patch::FunctionMoved => format!("function-of-other-factor-in-{of}"),
+        Patch::AcrossBorders => format!("{of}-across-borders"),
+        Patch::Borders(Borders::None) => format!("{of}-crosses-borders"),
+        Patch::Borders(Borders::OfBlocks(_)) => format!("{of}-crosses-borders-within-blocks"),
+        Patch::Borders(Borders::OfFirstItem) => format!("{of}-borders-of-first-item"),
+        Patch::Borders(_) => format!("{of}-reset-off-by-one"),
         Patch::Circular => "circular".to_owned(),
         Patch::Starting(Start::Initial) => format!("{of}-from-initial-state"),
         Patch::Starting(Start::Last) => format!("{of}-not-reset"),
@@ -411,11 +449,14 @@ fn index_word(axis: Axis, index: Index) -> String {
         Axis::Channel => "channel",
         Axis::Group => "group",
         Axis::State => "state",
-        Axis::Position => "position",
+        Axis::Position | Axis::Offset => "position",
     };
     match (axis, index) {
         (_, Index::Transposed) => "transposed".to_owned(),
         (_, Index::Halves) => "as-halves".to_owned(),
+        (_, Index::FirstSequence) => "of-first-sequence".to_owned(),
+        (_, Index::Across(_)) => "across-borders".to_owned(),
+        (_, Index::Sequence(_)) => "of-another-sequence".to_owned(),
         (Axis::Position, Index::Shifted(by) | Index::Held(by) | Index::Clamped(by)) => {
             if by < 0 { "late" } else { "early" }.to_owned()
         }
@@ -525,6 +566,8 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Input::InitialState => "initial-state",
             Input::OutGradient => "dout",
             Input::LastStateGradient => "dlast-state",
+            Input::Begins => "begins",
+            Input::Ends => "ends",
         }
         .to_owned(),
         Op::Number(_) => "number".to_owned(),

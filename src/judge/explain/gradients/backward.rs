@@ -1,7 +1,9 @@
 //! Ways of writing a backward pass.
 
 use crate::formula::Form;
+use crate::judge::explain::said;
 use crate::program::adjoint::{ChainRule, Derivation, PhiRule, PowerRule};
+use crate::program::{Borders, proposed};
 
 /// A backward pass of a form, or of the Ā of one and the B̄ of another, that is derived in some way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -10,6 +12,8 @@ pub struct Backward {
     pub derivation: Derivation,
     /// A length that the sequence is padded to, and so many positions that it takes, with delta and u of 0.
     pub padded: Option<(u32, u32)>,
+    /// Borders of packed sequences at which the scans start anew.
+    pub borders: Borders,
 }
 
 impl Backward {
@@ -36,11 +40,12 @@ impl Backward {
             2.75 * f64::from(u8::from(phi != PhiRule::Right) + u8::from(power != PowerRule::Right));
         let of_chain = if chain == ChainRule::Right { 0.0 } else { 2.75 };
         let of_length = if until.is_some() || self.padded.is_some() { 6.0 } else { 0.0 };
-        of_form + of_others + of_rules + of_chain + of_length
+        let of_borders = if self.borders == Borders::All { 0.0 } else { 3.5 };
+        of_form + of_others + of_rules + of_chain + of_length + of_borders
     }
 
     /// Others than the specified one, the cheapest first.
-    pub fn others(form: Form, until: Option<u32>, seqlen: u32) -> Vec<Backward> {
+    pub fn others(form: Form, until: Option<u32>, (seqlen, is_packed): (u32, bool)) -> Vec<Backward> {
         let of = |derivation| Backward { derivation, ..Backward::default() };
         let usual = Derivation::default();
         let phi =
@@ -62,8 +67,15 @@ impl Backward {
             ChainRule::Exponential,
         ];
         all.extend(chain.map(|chain| of(Derivation { chain, ..usual })));
-        all.extend(until.map(|until| of(Derivation { until: Some(until), ..usual })));
-        all.extend(tiles(seqlen).map(|padded| Backward { padded: Some(padded), ..Backward::default() }));
+        all.extend(until.filter(|_| !is_packed).map(|until| of(Derivation { until: Some(until), ..usual })));
+        if is_packed {
+            all.extend(proposed::borders().map(|borders| Backward { borders, ..Backward::default() }));
+        }
+        all.extend(
+            tiles(seqlen)
+                .filter(|_| !is_packed)
+                .map(|padded| Backward { padded: Some(padded), ..Backward::default() }),
+        );
         for other in Form::all().filter(|other| *other != form) {
             all.push(Backward { form: Some((other, other)), ..Backward::default() });
             all.push(of(Derivation { slopes_of: Some(other), ..usual }));
@@ -97,6 +109,13 @@ impl Backward {
                 None => "tail-without-gradient".to_owned(),
             };
             return (name, what);
+        }
+        if self.borders != Borders::All {
+            let what = format!(
+                "each scan {}, along the sequence and against it",
+                said::borders(self.borders, false)
+            );
+            return ("borders-missed".to_owned(), what);
         }
         if let Some((tile, count)) = self.padded {
             let what = format!(

@@ -36,7 +36,7 @@ use crate::program::adjoint::Derivation;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Graph, Id, Place, Program, Symbol};
+use crate::program::{Borders, Graph, Id, Place, Program, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, U, Z};
 use crate::tensor::{Gradients, Named};
@@ -78,8 +78,9 @@ pub struct Case<'a> {
 pub fn listed() -> Vec<(String, String)> {
     let of_models = faults::ALL.iter().map(Fault::listed);
     let seqlen = 0;
-    let of_rules =
-        Backward::others(Method::Zoh.into(), None, seqlen).into_iter().filter(|one| one.form.is_none());
+    let of_rules = Backward::others(Method::Zoh.into(), None, (seqlen, false))
+        .into_iter()
+        .filter(|one| one.form.is_none());
     let is_of_forms =
         |one: &Backward| one.derivation.slopes_of.is_some() || one.derivation.products_of.is_some();
     let of_rules = of_rules.filter(|one| !is_of_forms(one)).map(|one| one.said(seqlen));
@@ -153,7 +154,7 @@ pub fn computed(
 pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, GradientName> {
     let mut all: Named<Vec<Diagnosis>, GradientName> =
         failing.iter().map(|name| (*name, Vec::new())).collect();
-    let is_asked = case.problem.packed.is_none() && case.problem.conventions.direction == Direction::Forward;
+    let is_asked = case.problem.conventions.direction == Direction::Forward;
     let Some(mut search) = Search::new(case, failing).filter(|_| is_asked) else {
         return all;
     };
@@ -303,6 +304,12 @@ impl<'a> Search<'a> {
             let site = Site::Value(forward.last_state);
             forward = Edit { site, patch: Patch::Padded(count), when: None }.apply(&mut graph, &forward);
         }
+        for symbol in [Symbol::State, Symbol::ReversedState] {
+            if let (Some(scan), true) = (forward.find(symbol), writing.borders != Borders::All) {
+                let patch = Patch::Borders(writing.borders);
+                forward = Edit { site: Site::Value(scan), patch, when: None }.apply(&mut graph, &forward);
+            }
+        }
         let sees_state = given.dlast_state.is_some();
         let mut program = forward.with_gradients(problem, sees_state, writing.derivation, &mut graph)?;
         add_terms(&mut graph, &program, form.formula().is_rational());
@@ -407,15 +414,19 @@ impl<'a> Search<'a> {
         }
         edits.extend(of_gradients(graph, &program, &all_gradients(&written.program)));
         edits.retain(|edit| !is_idle(graph, edit));
-        let tiles: Vec<(u32, u32)> = tiles(seqlen).collect();
+        let is_packed = case.problem.packed.is_some();
+        let tiles: Vec<(u32, u32)> = tiles(seqlen).filter(|_| !is_packed).collect();
         let is_bidirectional = program.find(Symbol::ReversedState).is_some();
         // Automatic differentiation has no derivatives of Ā and h by themselves.
         let models = match base.writing.derivation.by_chain {
             true => Vec::new(),
             false => models(is_bidirectional, &self.chunks, &tiles),
         };
-        let others =
-            if base == Base::default() { Backward::others(case.form, end, seqlen) } else { Vec::new() };
+        let others = if base == Base::default() {
+            Backward::others(case.form, end, (seqlen, is_packed))
+        } else {
+            Vec::new()
+        };
         let of = |base, change| Hypothesis { base, change, part, extra: 0.0 };
         let of_models = models.into_iter().map(|model| (None, of(base, Some(Change::Model(model)))));
         let of_writings = others.into_iter().map(|writing| (None, of(Base::of(writing), None)));

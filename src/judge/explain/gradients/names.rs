@@ -56,6 +56,7 @@ fn placed(graph: &Graph, program: &Program, place: &str, edit: &Edit) -> Option<
         Patch::Applied(Function::Conjugate) => format!("{place}-unconjugated"),
         Patch::Applied(Function::RealPart) => format!("{place}-real-part"),
         Patch::At(Axis::Position, _) => return None,
+        Patch::AcrossBorders => format!("{place}-across-borders"),
         Patch::Rounded(to) | Patch::Stored(to) => format!("{place}-{to}"),
         Patch::Scaled(_) => format!("{place}-scaled"),
         _ => return None,

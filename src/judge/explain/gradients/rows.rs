@@ -43,7 +43,15 @@ fn elements(problem: &Problem, name: GradientName, at: (usize, usize)) -> Vec<El
     match name {
         U | Delta | Z => (0..shape.seqlen).map(|l| element(first + l, (l, 0))).collect(),
         A if problem.shared_by(A).is_some() => vec![element(first, (0, 0))],
-        A | InitialState => states(),
+        InitialState => {
+            let sequences = problem.sequences(at.0);
+            let own = sequences.iter().filter_map(|own| Some((own.initial?, own.positions.start)));
+            let of = |(slot, l): (usize, usize)| {
+                (0..shape.dstate).map(move |n| (first + (slot * shape.dstate + n) * width, (l, n)))
+            };
+            own.flat_map(of).map(|(index, at)| element(index, at)).collect()
+        }
+        A => states(),
         B => operand(problem.b_operand),
         C => operand(problem.c_operand),
         D | DeltaBias => vec![element(first, (0, 0))],
@@ -79,7 +87,7 @@ pub fn index_along(axis: Axis, (item, channel): (usize, usize), (l, n): (usize, 
         Axis::Item => item,
         Axis::Channel | Axis::Group => channel,
         Axis::State => n,
-        Axis::Position => l,
+        Axis::Position | Axis::Offset => l,
     }
 }
 
