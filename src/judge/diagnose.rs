@@ -221,7 +221,7 @@ impl<'a> Explained<'a> {
             (*entry, fit(case, tensors, &order, |row| Cow::Borrowed(&channels[row]), false))
         };
         let singles: Vec<(&Entry, Fit)> = models.singles.iter().map(fitted).collect();
-        // Of a last state alone, what leaves right outputs as they are comes before all else.
+        // Models of a last state alone that leave right outputs as they are come before all others.
         let of_state_alone = tensors == [TensorName::LastState];
         let leaves_outputs = |channels: &[Channel]| {
             let changes =

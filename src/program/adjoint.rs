@@ -246,7 +246,7 @@ impl Reverse<'_> {
         let first =
             |graph: &mut Graph, of| graph.add(if scan.reversed { Op::Last(of) } else { Op::First(of) });
         let axis = Axis::Position;
-        // What is read of the state before a packed sequence is its initial state.
+        // Shares of states that are read before a packed sequence would be those of its initial state.
         if scan.exclusive && self.problem.packed.is_some() {
             return None;
         }

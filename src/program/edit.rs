@@ -72,8 +72,6 @@ pub enum Patch {
     Stored(InputType),
     /// A last state that goes on through so many padded positions, with delta and u of 0.
     Padded(u32),
-    /// A scan in which what is carried has a factor as it arrives at some positions.
-    Carried(Real),
     /// A last state that is that of the scan against the sequence, at its end.
     OtherDirection,
     /// A scan that starts from something else.
@@ -132,9 +130,9 @@ impl Edit {
         }
         let chosen = |graph: &mut Graph, target: Id| {
             let patched = self.patched(graph, target);
-            let is_scan = matches!(self.patch, Patch::Stored(_) | Patch::Carried(_));
+            let is_stored = matches!(self.patch, Patch::Stored(_));
             match self.when {
-                Some(when) if !is_scan => graph.add(Op::Choose { when, yes: patched, no: target }),
+                Some(when) if !is_stored => graph.add(Op::Choose { when, yes: patched, no: target }),
                 _ => patched,
             }
         };
@@ -249,44 +247,21 @@ impl Edit {
             Patch::Outside { .. } => target,
             Patch::Padded(count) => padded(graph, target, count).unwrap_or(target),
             Patch::Stored(to) => match of_scan(graph) {
-                Some(scan) => {
-                    let place = self.when.and_then(Condition::place);
-                    let at = place.filter(|at| at.axis == Axis::Position).map(|at| at.set);
-                    graph.add(Op::Scan(Scan { stored: Some((to, at)), ..scan }))
-                }
+                Some(scan) => match self.when.and_then(Condition::place) {
+                    // A scan knows positions of the item alone.
+                    Some(Place { axis: Axis::Offset, .. }) => target,
+                    place => {
+                        let at = place.filter(|at| at.axis == Axis::Position).map(|at| at.set);
+                        graph.add(Op::Scan(Scan { stored: Some((to, at)), ..scan }))
+                    }
+                },
                 None => target,
-            },
-            Patch::Carried(factor) => match (of_scan(graph), self.when.and_then(Condition::place)) {
-                (Some(scan), Some(at)) => {
-                    graph.add(Op::Scan(Scan { carried: Some((factor, at.set)), ..scan }))
-                }
-                _ => target,
             },
             Patch::Borders(borders) => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { borders, ..scan })),
                 None => target,
             },
-            Patch::AcrossBorders => match *graph.op(target) {
-                Op::Scan(scan) if scan.exclusive => {
-                    let of = graph.add(Op::Scan(Scan { exclusive: false, ..scan }));
-                    let index = Index::Across(if scan.reversed { 1 } else { -1 });
-                    graph.add(Op::At { of, axis: Axis::Position, index })
-                }
-                Op::Last(of) => match *graph.op(of) {
-                    Op::Scan(scan) => {
-                        let index = Index::Across(-1);
-                        let before = graph.add(Op::At { of, axis: Axis::Position, index });
-                        let when = Condition::At(Place::positions(Set::Only(0)));
-                        let before = graph.add(Op::Choose { when, yes: scan.start, no: before });
-                        graph.add(Op::First(before))
-                    }
-                    _ => target,
-                },
-                Op::At { of, axis, index: Index::Held(by) } => {
-                    graph.add(Op::At { of, axis, index: Index::Across(by) })
-                }
-                _ => target,
-            },
+            Patch::AcrossBorders => across_borders(graph, target).unwrap_or(target),
             Patch::Reversed => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { reversed: !scan.reversed, ..scan })),
                 None => target,
@@ -390,8 +365,6 @@ impl Edit {
             Patch::Instead(Some(Function::Series(_, 1..=3))) => 2.75,
             Patch::Borders(Borders::None) | Patch::AcrossBorders => 3.5,
             Patch::Reversed | Patch::Exclusive | Patch::Borders(_) => 3.75,
-            // With the positions, which are said for less than those of other edits.
-            Patch::Carried(factor) => 1.0 + bits(factor.value()),
             Patch::Exchanged => 4.0,
             Patch::Instead(Some(_)) => 4.5,
             Patch::At(_, Index::Shifted(by)) => 3.0 + f64::from(by.abs().min(4)),
@@ -511,6 +484,38 @@ fn other_direction(graph: &mut Graph, state: Id) -> Option<Id> {
     let against = graph.add(Op::Scan(Scan { reversed: !scan.reversed, exclusive: false, ..scan }));
     let first = graph.add(Op::At { of: against, axis: Axis::Position, index: Index::At(0) });
     Some(graph.add(Op::Last(first)))
+}
+
+/// Reads what stands beside a position over the borders of packed sequences.
+fn across_borders(graph: &mut Graph, target: Id) -> Option<Id> {
+    let axis = Axis::Position;
+    // The state before a position, from the initial state on.
+    let before = |graph: &mut Graph, of: Id, start: Id| {
+        let before = graph.add(Op::At { of, axis, index: Index::Across(-1) });
+        let when = Condition::At(Place::positions(Set::Only(0)));
+        match graph.op(start) {
+            Op::Number(Real::ZERO) => before,
+            _ => graph.add(Op::Choose { when, yes: start, no: before }),
+        }
+    };
+    match *graph.op(target) {
+        Op::Scan(scan) if scan.exclusive => {
+            let of = graph.add(Op::Scan(Scan { exclusive: false, ..scan }));
+            Some(match scan.reversed {
+                true => graph.add(Op::At { of, axis, index: Index::Shifted(1) }),
+                false => before(graph, of, scan.start),
+            })
+        }
+        Op::Last(of) => {
+            let Op::Scan(scan) = *graph.op(of) else { return None };
+            let before = before(graph, of, scan.start);
+            Some(graph.add(Op::First(before)))
+        }
+        Op::At { of, axis, index: Index::Held(by) } => {
+            Some(graph.add(Op::At { of, axis, index: Index::Across(by) }))
+        }
+        _ => None,
+    }
 }
 
 /// A scan that starts from something else.

@@ -49,8 +49,9 @@ pub enum Input {
     /// ∂L/∂out and ∂L/∂last_state of a backward pass (spec.md §6).
     OutGradient,
     LastStateGradient,
-    /// 1 at the first position of each packed sequence, and at the last one; 0 elsewhere.
+    /// 1 at the first position of each packed sequence, and 0 elsewhere.
     Begins,
+    /// 1 at the last position of each packed sequence, and 0 elsewhere.
     Ends,
 }
 
@@ -174,10 +175,13 @@ pub enum Index {
     Transposed,
     /// A complex input's memory taken for all real parts before all imaginary ones.
     Halves,
-    /// Of positions of packed sequences: the first one of the sequence that comes so many after its own, and of the item's first one.
+    /// The first position of the packed sequence that comes so many after a position's own, without padding.
     Sequence(i32),
+    /// The first position of the item, for each packed sequence.
     FirstSequence,
-    /// i + k, also in another packed sequence; 0 is read beyond either end of the item.
+    /// i itself in the first packed sequence of an item; in others 0 is read.
+    OnlyFirstSequence,
+    /// i + k, also in another packed sequence; 0 is read before the item's start, and the last one beyond its end.
     Across(i32),
 }
 
@@ -186,9 +190,9 @@ impl Index {
     pub fn of(self, i: usize, n: usize) -> Option<usize> {
         let shifted = |by: i32| i.checked_add_signed(by as isize);
         match self {
-            Index::Shifted(by) | Index::Across(by) => shifted(by).filter(|&at| at < n),
+            Index::Shifted(by) => shifted(by).filter(|&at| at < n),
             Index::FirstSequence => Some(0),
-            Index::Held(by) => shifted(by).map(|at| at.min(n - 1)),
+            Index::Held(by) | Index::Across(by) => shifted(by).map(|at| at.min(n - 1)),
             Index::Clamped(by) => Some(i.saturating_add_signed(by as isize).min(n - 1)),
             Index::Reversed => Some(n - 1 - i),
             Index::At(at) => Some(at as usize).filter(|&at| at < n),
@@ -202,7 +206,7 @@ impl Index {
             Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
             Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
             Index::BlockEnd(k) => Some(((i / k as usize + 1) * k as usize).min(n) - 1),
-            Index::Transposed | Index::Halves | Index::Sequence(_) => Some(i),
+            Index::Transposed | Index::Halves | Index::Sequence(_) | Index::OnlyFirstSequence => Some(i),
         }
     }
 }

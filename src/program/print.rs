@@ -85,6 +85,8 @@ impl<'a> Printer<'a> {
         };
         let neighbour = if scan.reversed { "the next sequence" } else { "the sequence before" };
         let before = match scan.borders {
+            // Chunks keep to the borders by themselves.
+            _ if scan.exclusive => before,
             Borders::All => before,
             Borders::None => format!("[{before}, also of {neighbour}]"),
             Borders::OfBlocks(k) => {
@@ -92,11 +94,8 @@ impl<'a> Printer<'a> {
             }
             Borders::OfFirstItem => format!("[{before}, anew at the borders of item 0]"),
             Borders::Late(by) => {
-                format!(
-                    "[{before}, and anew {} {} a border]",
-                    by.abs(),
-                    if by < 0 { "before" } else { "after" }
-                )
+                let side = if (by > 0) != scan.reversed { "after" } else { "before" };
+                format!("[{before}, anew a position {side} each border]")
             }
         };
         let decay = self.within(scan.decay, Binding::Product);
@@ -366,7 +365,9 @@ impl<'a> Printer<'a> {
             Index::FirstSequence => "first sequence".to_owned(),
             Index::Across(by) if by < 0 => format!("{noun}−{}, also of the sequence before", -by),
             Index::Across(by) => format!("{noun}+{by}, also of the next sequence"),
-            Index::Sequence(by) if by < 0 => format!("sequence−{}", -by),
+            Index::OnlyFirstSequence => "first sequence alone".to_owned(),
+            Index::Sequence(-1) => "of the sequence before".to_owned(),
+            Index::Sequence(1) => "of the next sequence".to_owned(),
             Index::Sequence(by) => format!("sequence+{by}"),
         };
         match (axis, self.graph.op(of)) {

@@ -53,7 +53,10 @@ pub fn sites(graph: &Graph, program: &Program) -> Vec<Site> {
             inner.flat_map(|(root, scan)| [scan.decay, scan.drive].map(|of| Site::Within { root, of })),
         );
     }
-    for &id in reached.iter().filter(|id| !matches!(graph.op(**id), Op::Number(_))) {
+    // Nobody writes where sequences begin and end as numbers.
+    let is_there =
+        |id: &&Id| !matches!(graph.op(**id), Op::Number(_) | Op::Input(Input::Begins | Input::Ends));
+    for &id in reached.iter().filter(is_there) {
         sites.push(Site::Value(id));
         let uses = &users[id.index()];
         if uses.len() > 1 {
@@ -205,8 +208,8 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Stored(to)));
             [Patch::Reversed, Patch::Exclusive, Patch::Exchanged].into_iter().for_each(&mut add);
             add(Patch::Circular);
+            borders(problem).for_each(|borders| add(Patch::Borders(borders)));
             if problem.packed.is_some() {
-                borders().for_each(|borders| add(Patch::Borders(borders)));
                 add(Patch::AcrossBorders);
             }
             starts(graph, target, problem).into_iter().for_each(|start| add(Patch::Starting(start)));
@@ -460,7 +463,8 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
     let of_channels = of_states || matches!(input, Input::U | Input::Delta | Input::Z | Input::OutGradient);
     let of_groups = matches!(input, Input::B | Input::C) && extent.position;
     if of_states && extent.position {
-        let others = [Index::FirstSequence, Index::Sequence(-1), Index::Sequence(1)];
+        let others =
+            [Index::FirstSequence, Index::OnlyFirstSequence, Index::Sequence(-1), Index::Sequence(1)];
         all.extend(others.map(|index| (Axis::Position, index)));
     } else if extent.position && shape.seqlen > 1 {
         let others = [Index::Held(1), Index::Clamped(-1), Index::Reversed, Index::At(0)];
@@ -514,10 +518,14 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
 }
 
 /// Other borders of packed sequences at which a scan may start anew.
-pub fn borders() -> impl Iterator<Item = Borders> {
-    // Of lengths that no border tells apart the longest one comes first.
+pub fn borders(problem: &Problem) -> impl Iterator<Item = Borders> + use<> {
+    // The longest one comes first of lengths that no border tells apart.
     let blocks = (3..9).rev().map(|power| Borders::OfBlocks(1 << power));
-    [Borders::None, Borders::Late(1), Borders::Late(-1), Borders::OfFirstItem].into_iter().chain(blocks)
+    let of_item = (problem.shape.batch > 1).then_some(Borders::OfFirstItem);
+    let moved = [Borders::Late(1), Borders::Late(-1)];
+    let all = [Borders::None].into_iter().chain(moved).chain(of_item).chain(blocks);
+    let is_packed = problem.packed.is_some();
+    all.filter(move |_| is_packed)
 }
 
 /// What else a scan may start from.
@@ -528,7 +536,8 @@ fn starts(graph: &Graph, scan: Id, problem: &Problem) -> Vec<Start> {
     if is_against && problem.initial_state.is_some() {
         all.push(Start::Initial);
     }
-    if problem.shape.batch > 1 {
+    // Packed sequences start anew by themselves.
+    if problem.shape.batch > 1 && problem.packed.is_none() {
         all.push(Start::ItemBefore);
     }
     all

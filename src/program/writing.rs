@@ -269,9 +269,16 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let (zero, one) = (graph.number(0.0), graph.number(1.0));
     let at = |set| Condition::At(Place::positions(set));
     let (starts, ends) = (at(Set::Multiples(length)), at(Set::BeforeMultiples(length)));
-    let within = graph.add(Op::Choose { when: starts, yes: zero, no: scan.decay });
-    // What a packed sequence starts from is its chunk's own, and nothing is carried over its border.
+    // A packed sequence's start is its chunk's own, and nothing is carried over its border.
     let is_packed = graph.is_packed();
+    let of_start = match is_packed {
+        true => {
+            let begins = graph.input(Input::Begins);
+            graph.product([begins, scan.decay])
+        }
+        false => zero,
+    };
+    let within = graph.add(Op::Choose { when: starts, yes: of_start, no: scan.decay });
     let local =
         graph.add(Op::Scan(Scan { decay: within, start: if is_packed { scan.start } else { zero }, ..scan }));
     let (nothing, first, borders) = match is_packed {

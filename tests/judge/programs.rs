@@ -13,11 +13,11 @@ use holdfast::problem::plan::Spec;
 use holdfast::problem::{
     Axes, InputType, Operand, OutputGradients, Packed, Problem, Shape, Shared, Weights, regime,
 };
-use holdfast::program::edit::Edit;
+use holdfast::program::edit::{Edit, Patch};
 use holdfast::program::print::Printer;
 use holdfast::program::proposed;
 use holdfast::program::writing::{Group, Writing};
-use holdfast::program::{Function, Graph, Input, Program, Symbol};
+use holdfast::program::{Function, Graph, Index, Input, Program, Symbol};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::{Named, TensorName, Tensors};
@@ -82,10 +82,12 @@ fn its_adjoint_is_the_truth_of_gradients() {
     };
     let cases = Weights::ALL.into_iter().flat_map(|weights| {
         let operands = [Operand::Variable, Operand::Constant].into_iter();
-        operands.flat_map(move |b| [usual, stated, heads].map(|conventions| (weights, b, conventions)))
+        let kinds = [(usual, false), (stated, false), (heads, false), (heads, true)];
+        operands.flat_map(move |b| kinds.map(|kind| (weights, b, kind)))
     });
-    each(cases.collect::<Vec<_>>(), |(weights, b, conventions)| {
+    each(cases.collect::<Vec<_>>(), |(weights, b, (conventions, is_packed))| {
         let problem = Problem { conventions, ..problem(weights, b) };
+        let problem = if is_packed { by_indices(problem) } else { problem };
         let mut random = generator("adjoints");
         let mut drawn = |len: usize| (0..len).map(|_| random.random_range(-1.0f32..1.0)).collect::<Vec<_>>();
         let states = problem.shape.batch * problem.a.len();
@@ -173,19 +175,18 @@ const WRITINGS: [Writing; 8] = [
 
 #[test]
 fn a_way_of_writing_computes_what_is_specified() {
-    // Sequences that begin with a chunk, and within one.
-    let indices: Vec<i64> = (0..80).map(|i| (i % 40 >= 21) as i64 + (i % 40 >= 32) as i64).collect();
-    let packed = Some(Arc::new(Packed::by_indices(&indices, 40)));
-    let kinds = Weights::ALL.into_iter().flat_map(|weights| [(weights, None), (weights, packed.clone())]);
-    let kinds: Vec<_> = kinds.collect();
+    let of = |weights| {
+        let plain = with_start(problem(weights, Operand::Variable));
+        [(weights, by_indices(plain.clone())), (weights, by_starts(weights)), (weights, plain)]
+    };
+    let problems = Weights::ALL.map(of);
     each(Method::ALL, |method| {
-        for (weights, packed) in kinds.clone() {
-            let problem = Problem { packed, ..with_start(problem(weights, Operand::Variable)) };
-            let (mut graph, program) = specified(method.into(), &problem);
-            let want = computed(&problem, &graph, &program);
+        for (weights, problem) in problems.iter().flatten() {
+            let (mut graph, program) = specified(method.into(), problem);
+            let want = computed(problem, &graph, &program);
             for writing in WRITINGS {
-                let Some(written) = writing.program(method.into(), &problem, &mut graph) else { continue };
-                for (name, got, want) in computed(&problem, &graph, &written).zip(&want) {
+                let Some(written) = writing.program(method.into(), problem, &mut graph) else { continue };
+                for (name, got, want) in computed(problem, &graph, &written).zip(&want) {
                     let largest = want.values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
                     for (got, want) in got.values.iter().zip(&want.values) {
                         let off = (got - want).abs() / largest;
@@ -222,6 +223,55 @@ fn with_start(problem: Problem) -> Problem {
         initial_state: Some((0..states).map(|_| random.random_range(-1.0f32..1.0)).collect()),
         ..problem
     }
+}
+
+/// Sequences that begin with a chunk and within one, in each of two items, which have one state each.
+fn by_indices(problem: Problem) -> Problem {
+    let indices: Vec<i64> =
+        (0..80).map(|i| i64::from(i % 40 >= 21 - i / 40) + i64::from(i % 40 >= 32)).collect();
+    Problem { packed: Some(Arc::new(Packed::by_indices(&indices, 40))), ..problem }
+}
+
+/// Likewise in one item, with a state of each sequence.
+fn by_starts(weights: Weights) -> Problem {
+    let (b, c) = (Operand::Variable, Operand::Variable);
+    let layout = Layout { weights, b, c, gate: true, extras: true, ..Layout::plain(1, 4, 3, 40) };
+    let mut random = generator("packed programs");
+    let mut problem = layout.random(&mut random);
+    problem.judged_channels = problem.channels().collect();
+    let states = (0..3 * problem.a.len()).map(|_| random.random_range(-1.0f32..1.0)).collect();
+    let packed = Some(Arc::new(Packed::by_starts(&[0, 21, 32, 40], 40, [3, 3])));
+    Problem { initial_state: Some(states), packed, ..problem }
+}
+
+/// What is about borders, in every scan: all of it.
+#[test]
+fn a_border_that_is_missed_is_found() {
+    each([Method::Zoh, Method::Poly], |method| {
+        let planting = Planting::new(method, by_starts(Weights::Complex));
+        let problem = &planting.problem;
+        let (mut graph, program) = specified(method.into(), problem);
+        let is_of_borders = |edit: &Edit| {
+            let of_sequences =
+                |index| matches!(index, Index::Sequence(_) | Index::FirstSequence | Index::OnlyFirstSequence);
+            match edit.patch {
+                Patch::Borders(_) | Patch::AcrossBorders => true,
+                Patch::At(_, index) => of_sequences(index),
+                _ => false,
+            }
+        };
+        let (nodes, mut count) = (graph.len(), 0);
+        for edit in proposed::plain(&graph, &program, problem).into_iter().filter(is_of_borders) {
+            let edited = edit.apply(&mut graph, &program);
+            let got = computed(problem, &graph, &edited);
+            graph.truncate(nodes);
+            if !planting.failing(&got).is_empty() {
+                assert!(!said(&planting, &got).is_empty(), "{method}: {edit:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 10, "{method}: {count}");
+    });
 }
 
 /// A sample of the edits of every method and of right ways of writing it, at all positions.

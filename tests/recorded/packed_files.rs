@@ -7,7 +7,7 @@ use holdfast::judge::budget::ChannelBudget;
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Order, Packed, Problem, Weights};
 use holdfast::promise::Promise;
-use holdfast::results::Verdict;
+use holdfast::results::{Diagnosis, Verdict};
 use holdfast::tensor::TensorName;
 use holdfast::truth;
 use safetensors::Dtype;
@@ -113,26 +113,50 @@ fn a_state_has_a_cause_of_its_own() {
     assert_eq!(names, ["last-state-doubled"]);
 }
 
-/// Chunks that begin anew with each sequence, as of kernels that give a block to each.
-#[test]
-fn what_fails_at_chunks_of_each_sequence_is_told_by_their_positions() {
-    let seqlen = 64;
-    let [starts, forgotten] = [&[0, 27, 64][..], &[0, 10, 20, 27, 37, 47, 57, 64]];
-    let mut problem = Layout::plain(1, 2, 3, seqlen).random(&mut generator("chunks"));
+/// The first cause of what one item of packed sequences computes, recorded as that of others.
+fn told(layout: Layout, computed: &[usize], recorded: &[usize]) -> Diagnosis {
+    let seqlen = layout.shape.seqlen;
+    let mut problem = layout.random(&mut generator("borders"));
     problem.judged_channels = problem.channels().collect();
-    // A chunk that starts from 0 is a sequence of its own.
-    problem.packed = Some(Arc::new(Packed::by_starts(forgotten, seqlen, [1, 1])));
+    problem.packed = Some(Arc::new(Packed::by_starts(computed, seqlen, [1, 1])));
     let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
     let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.set("cu_seqlens", begin(starts));
+    file.set("cu_seqlens", begin(recorded));
     for (name, shape) in [(TensorName::Out, [1, 2, seqlen]), (TensorName::LastState, [1, 2, 3])] {
         let values: Vec<f32> = truth.tensors[name].values.iter().map(|&value| value as f32).collect();
         file.set(&format!("{name}.zoh"), tensor(Dtype::F32, &shape, &values));
     }
-    let case = checked(&file.recording()).cases.remove(0);
-    let found = case.diagnosis.first().expect("it has a name");
+    checked(&file.recording()).cases.remove(0).diagnosis.remove(0)
+}
+
+/// Chunks that begin anew with each sequence, as of kernels that give a block to each.
+#[test]
+fn what_fails_at_chunks_of_each_sequence_is_told_by_their_positions() {
+    // A chunk that starts from 0 is a sequence of its own.
+    let found = told(Layout::plain(1, 2, 3, 64), &[0, 10, 20, 27, 37, 47, 57, 64], &[0, 27, 64]);
     assert_eq!(found.name, "chunk-state-forgotten", "{found:?}");
     assert!(found.what.contains("at positions 10, 20, … of each sequence"), "{found:?}");
+}
+
+/// Initial states of which the first sequence's alone is read.
+#[test]
+fn initial_states_that_are_not_read_are_told() {
+    let (problem, mut file) = recorded();
+    let mut wrong = problem.clone();
+    let own = problem.shape.dstate;
+    let rows = wrong.initial_state.as_mut().expect("states").chunks_mut(3 * own);
+    rows.for_each(|states| states[own..].fill(0.0));
+    let truth = truth::scan::solve(&wrong, &[Method::Zoh]).expect("certified").remove(0);
+    add_truth(By::Starts, &mut file, &problem, &truth);
+    let case = checked(&file.recording()).cases.remove(0);
+    assert_eq!(case.diagnosis.first().expect("a name").name, "initial-state-of-first-sequence-alone");
+}
+
+/// Padding behind the sequences has no outputs that could refute it.
+#[test]
+fn a_state_that_crosses_borders_before_padding_is_told() {
+    let layout = Layout { c: Operand::Constant, ..Layout::plain(1, 2, 3, 40) };
+    assert_eq!(told(layout, &[0, 31], &[0, 12, 20, 31]).name, "state-crosses-borders");
 }
 
 /// More sequences than states, of which each has one.

@@ -137,8 +137,13 @@ impl<'a> Evaluator<'a> {
     pub fn out(&mut self, graph: &Graph, program: &Program) -> Row {
         let column = self.column(graph, program.out, self.channel);
         let is_stored = matches!(graph.op(program.out), Op::CutOff(..));
+        let packed = self.problem.packed.as_deref();
         let mut row = Row::with_room(self.window.len, 1);
         for l in self.window.first..self.window.first + self.window.len {
+            if packed.is_some_and(|packed| packed.at(self.channel.0, l).is_padding) {
+                row.push(&[0.0], HALF_SUBNORMAL, false);
+                continue;
+            }
             let (value, error) = column.at(l - self.positions.start, 0);
             if is_stored {
                 row.push(&[value.re], error + HALF_SUBNORMAL, !value.re.is_finite());
@@ -157,7 +162,7 @@ impl<'a> Evaluator<'a> {
         let [_, slots] = self.problem.states_of_each();
         let sequences = self.problem.sequences(self.channel.0);
         for slot in 0..slots {
-            // Of packed sequences its own stands at each position.
+            // The state of each sequence stands at all of its positions.
             let own = sequences.iter().find(|sequence| sequence.last == Some(slot));
             for n in 0..self.problem.shape.dstate {
                 let value = own.map_or(UNKNOWN, |own| column.at(own.positions.start, n));
@@ -263,7 +268,7 @@ impl<'a> Evaluator<'a> {
                     let of = self.column(graph, *of, channel);
                     for k in 0..positions {
                         let l = self.positions.start + k;
-                        // What is computed lies beside that of other packed sequences.
+                        // Values that are computed lie beside those of other packed sequences.
                         let at = match index {
                             Index::Shifted(_) => index.of(l, self.problem.shape.seqlen),
                             _ => position(self.problem, channel.0, l, *index),
@@ -492,10 +497,8 @@ impl<'a> Evaluator<'a> {
             for step in 0..len {
                 let k = if scan.reversed { len - 1 - step } else { step };
                 let l = first + k;
-                if anew.get(k) == Some(&true) {
-                    // Sequences that are those of another item have no initial states of their own.
-                    let has_start = scan.borders != Borders::OfFirstItem || l == 0;
-                    (x, error) = if has_start { start.at(k, n) } else { Cell::default() };
+                if let Some(Some(from)) = anew.get(k) {
+                    (x, error) = from.map_or_else(Cell::default, |from| start.at(from, n));
                     size = modulus(x);
                     largest = size.max(1.0);
                 }
@@ -554,13 +557,14 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Which of the positions that are computed a scan starts anew at; none of what is one sequence.
-    fn anew(&self, scan: &Scan, item: usize) -> Vec<bool> {
+    /// Where a scan starts anew, at which of the positions that are computed, and by the start at which of them; the inner none starts from 0.
+    /// Nowhere of what is one sequence.
+    fn anew(&self, scan: &Scan, item: usize) -> Vec<Option<Option<usize>>> {
         let mut anew = Vec::new();
         if self.problem.packed.is_none() {
             return anew;
         }
-        anew.resize(self.positions.len(), false);
+        anew.resize(self.positions.len(), None);
         let seqlen = self.problem.shape.seqlen;
         let item = if scan.borders == Borders::OfFirstItem { 0 } else { item };
         for Range { start, end } in self.problem.sequences(item).iter().map(|one| one.positions.clone()) {
@@ -578,7 +582,10 @@ impl<'a> Evaluator<'a> {
                 }
             };
             if let Some(at) = at.filter(|at| self.positions.contains(at)) {
-                anew[at - self.positions.start] = true;
+                // A start beyond what is computed is nearly always that of the nearest position that is.
+                let from = first.clamp(self.positions.start, self.positions.end - 1) - self.positions.start;
+                let has_start = scan.borders != Borders::OfFirstItem || is_end;
+                anew[at - self.positions.start] = Some(has_start.then_some(from));
             }
         }
         anew

@@ -1,5 +1,7 @@
 //! Last states that are those of another position: which one is seen in the states of one channel.
 
+use std::ops::Range;
+
 use super::Search;
 use super::evaluate::Evaluator;
 use crate::program::edit::{self, Edit, Patch, Site};
@@ -16,7 +18,12 @@ pub fn edits(search: &mut Search) -> Vec<Edit> {
     let Op::Last(state) = *search.graph.op(last) else { return Vec::new() };
     let at = problem.judged_channels[row];
     let (shape, width) = (problem.shape, problem.weights.width());
-    let got = &search.case.got[TensorName::LastState].values[row * shape.dstate * width..];
+    // The last sequence that has a state; positions are counted from its start.
+    let sequences = problem.sequences(at.0);
+    let own = sequences.iter().rev().find_map(|own| Some((own.positions.clone(), own.last?)));
+    let Some((Range { start, end }, slot)) = own else { return Vec::new() };
+    let [_, slots] = problem.states_of_each();
+    let got = &search.case.got[TensorName::LastState].values[(row * slots + slot) * shape.dstate * width..];
     let mut whole = Evaluator::whole(problem, at);
     let states = whole.column(&search.graph, state, at);
     // A relative distance that no other position has by chance, and that f16 allows.
@@ -27,8 +34,8 @@ pub fn edits(search: &mut Search) -> Vec<Edit> {
         })
     };
     let site = Site::Use { user: last, operand: 0 };
-    let early = (0..shape.seqlen - 1).rev().filter(|l| is_near(*l)).take(2).map(|l| {
-        let patch = Patch::At(Axis::Position, Index::At(l as u32));
+    let early = (start..end - 1).rev().filter(|l| is_near(*l)).take(2).map(|l| {
+        let patch = Patch::At(Axis::Position, Index::At((l - start) as u32));
         Edit { site, patch, when: None }
     });
     let mut edits: Vec<Edit> = early.collect();
@@ -36,7 +43,7 @@ pub fn edits(search: &mut Search) -> Vec<Edit> {
         let decays = whole.column(&search.graph, decay, at);
         // The state in which the count shows best: the larger its decay the more a step is.
         let counts = (0..shape.dstate).filter_map(|n| {
-            let (by, here) = (decays.at(0, n).0.norm().ln(), states.at(shape.seqlen - 1, n).0.norm());
+            let (by, here) = (decays.at(0, n).0.norm().ln(), states.at(end - 1, n).0.norm());
             let got = if width == 2 { got[2 * n].hypot(got[2 * n + 1]) } else { got[n].abs() };
             let count = (got / here).ln() / by;
             (count.is_finite() && (0.5..PADDED).contains(&count)).then_some((by.abs(), count.round()))

@@ -191,7 +191,8 @@ impl<'a> Looks<'a> {
             let first = first_failure(case, look.row)?;
             Some(point::offset(case.problem, look.at.0, first))
         };
-        if let Some(first) = self.all.iter().filter_map(offset).min().filter(|_| self.is_packed) {
+        let looks = self.all.iter().filter(|_| self.is_packed);
+        if let Some(first) = looks.filter_map(offset).min() {
             let of_sequence = places::positions([first, seqlen - 1], seqlen);
             positions.extend(of_sequence.into_iter().map(|place| Place { axis: Axis::Offset, ..place }));
         }

@@ -103,7 +103,7 @@ impl Point {
             |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |of| f64::from(of[self.channel])).into();
         let own = problem.packed.as_ref().map(|packed| packed.at(self.item, self.l));
         let [given_states, last_states] = problem.states_of_each();
-        // Of packed sequences each has one of so many.
+        // Each packed sequence has one of so many.
         let states = |values: Option<&Vec<f32>>, count: usize, slot: Option<usize>| match (
             values,
             problem.row_if_held(self.item, self.channel),
@@ -163,18 +163,19 @@ pub fn offset(problem: &Problem, item: usize, l: usize) -> usize {
     l - problem.packed.as_ref().map_or(0, |packed| packed.at(item, l).positions.start)
 }
 
-/// The position that is read in the place of another; none where 0 is. Of packed sequences shifts stay within each, unless they go around
-/// the end of its item.
+/// The position that is read in the place of another; none where 0 is. In packed sequences shifts, and what is held or told by a number,
+/// stay within each: numbers are counted from its start. What goes around the end, and blocks, are the item's.
 pub fn position(problem: &Problem, item: usize, l: usize, index: Index) -> Option<usize> {
     let seqlen = problem.shape.seqlen;
     let Some(packed) = &problem.packed else { return index.of(l, seqlen) };
     let own = packed.at(item, l).positions.clone();
     match index {
         Index::Sequence(by) => {
-            let all = packed.item(item);
-            let at = all.iter().position(|sequence| sequence.positions == own)?;
-            all.get(at.checked_add_signed(by as isize)?).map(|other| other.positions.start)
+            let all = || packed.item(item).iter().filter(|sequence| !sequence.is_padding);
+            let at = all().position(|sequence| sequence.positions == own)?;
+            all().nth(at.checked_add_signed(by as isize)?).map(|other| other.positions.start)
         }
+        Index::OnlyFirstSequence => (own.start == 0).then_some(l),
         Index::FirstSequence => Some(0),
         Index::Shifted(_) | Index::Held(_) | Index::Clamped(_) | Index::Reversed | Index::At(_) => {
             index.of(l - own.start, own.len()).map(|at| own.start + at)

@@ -215,10 +215,6 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::Padded(count) => {
             format!("{old} has gone on through {count} padded positions, with delta and u of 0")
         }
-        Patch::Carried(factor) if factor.value() == 0.0 => format!("{old} is not carried on"),
-        Patch::Carried(factor) => {
-            format!("{old} is multiplied by {} as it is carried on", number_text(factor))
-        }
         Patch::Stored(to) => format!("{old} is rounded to {to} as it is carried on"),
         Patch::Exchanged => "the scan's operator has its operands exchanged".to_owned(),
         Patch::Reversed => format!("the scan of {old} runs the other way"),
@@ -239,7 +235,9 @@ pub fn borders(at: Borders, is_reversed: bool) -> String {
         Borders::All => "starts anew at each border of packed sequences".to_owned(),
         Borders::None => "goes on over the borders of packed sequences".to_owned(),
         Borders::OfBlocks(k) => {
-            format!("goes on over the borders of packed sequences that are not at multiples of {k} positions")
+            format!(
+                "goes on over the borders of packed sequences that are not at multiples of a length, as of {k} positions"
+            )
         }
         Borders::OfFirstItem => "starts anew at the borders of item 0 in all items".to_owned(),
         Borders::Late(by) => {
@@ -249,6 +247,17 @@ pub fn borders(at: Borders, is_reversed: bool) -> String {
                 if by.abs() == 1 { "a position".to_owned() } else { format!("{} positions", by.abs()) };
             format!("starts anew {count} {side} the borders of packed sequences")
         }
+    }
+}
+
+/// The name of other borders.
+pub fn borders_name(at: Borders) -> &'static str {
+    match at {
+        Borders::All => "starts-anew",
+        Borders::None => "crosses-borders",
+        Borders::OfBlocks(_) => "crosses-borders-within-blocks",
+        Borders::OfFirstItem => "borders-of-first-item",
+        Borders::Late(_) => "reset-off-by-one",
     }
 }
 
@@ -393,18 +402,13 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::OtherDirection => "last-state-of-reversed".to_owned(),
         Patch::FunctionMoved => format!("function-of-other-factor-in-{of}"),
         Patch::AcrossBorders => format!("{of}-across-borders"),
-        Patch::Borders(Borders::None) => format!("{of}-crosses-borders"),
-        Patch::Borders(Borders::OfBlocks(_)) => format!("{of}-crosses-borders-within-blocks"),
-        Patch::Borders(Borders::OfFirstItem) => format!("{of}-borders-of-first-item"),
-        Patch::Borders(_) => format!("{of}-reset-off-by-one"),
+        Patch::Borders(at) => format!("{of}-{}", borders_name(at)),
         Patch::Circular => "circular".to_owned(),
         Patch::Starting(Start::Initial) => format!("{of}-from-initial-state"),
         Patch::Starting(Start::Last) => format!("{of}-not-reset"),
         Patch::Starting(Start::ItemBefore) => format!("{of}-not-reset-between-items"),
         Patch::Turned(_) => format!("{of}-angle-scaled"),
         Patch::Stored(to) => format!("{of}-in-{to}"),
-        Patch::Carried(factor) if factor.value() == 0.0 => format!("{of}-lost"),
-        Patch::Carried(_) => format!("{of}-scaled"),
         Patch::Padded(_) => format!("{of}-after-padding"),
         Patch::Outside { .. } => format!("term-outside-of-{of}"),
         Patch::Reversed => "scan-reversed".to_owned(),
@@ -455,6 +459,7 @@ fn index_word(axis: Axis, index: Index) -> String {
         (_, Index::Transposed) => "transposed".to_owned(),
         (_, Index::Halves) => "as-halves".to_owned(),
         (_, Index::FirstSequence) => "of-first-sequence".to_owned(),
+        (_, Index::OnlyFirstSequence) => "of-first-sequence-alone".to_owned(),
         (_, Index::Across(_)) => "across-borders".to_owned(),
         (_, Index::Sequence(_)) => "of-another-sequence".to_owned(),
         (Axis::Position, Index::Shifted(by) | Index::Held(by) | Index::Clamped(by)) => {

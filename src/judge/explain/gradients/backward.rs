@@ -2,6 +2,7 @@
 
 use crate::formula::Form;
 use crate::judge::explain::said;
+use crate::problem::Problem;
 use crate::program::adjoint::{ChainRule, Derivation, PhiRule, PowerRule};
 use crate::program::{Borders, proposed};
 
@@ -45,7 +46,9 @@ impl Backward {
     }
 
     /// Others than the specified one, the cheapest first.
-    pub fn others(form: Form, until: Option<u32>, (seqlen, is_packed): (u32, bool)) -> Vec<Backward> {
+    pub fn others(form: Form, until: Option<u32>, problem: Option<&Problem>) -> Vec<Backward> {
+        let seqlen = problem.map_or(0, |problem| problem.shape.seqlen as u32);
+        let is_packed = problem.is_some_and(|problem| problem.packed.is_some());
         let of = |derivation| Backward { derivation, ..Backward::default() };
         let usual = Derivation::default();
         let phi =
@@ -68,9 +71,8 @@ impl Backward {
         ];
         all.extend(chain.map(|chain| of(Derivation { chain, ..usual })));
         all.extend(until.filter(|_| !is_packed).map(|until| of(Derivation { until: Some(until), ..usual })));
-        if is_packed {
-            all.extend(proposed::borders().map(|borders| Backward { borders, ..Backward::default() }));
-        }
+        let borders = problem.into_iter().flat_map(proposed::borders);
+        all.extend(borders.map(|borders| Backward { borders, ..Backward::default() }));
         all.extend(
             tiles(seqlen)
                 .filter(|_| !is_packed)
@@ -111,11 +113,10 @@ impl Backward {
             return (name, what);
         }
         if self.borders != Borders::All {
-            let what = format!(
-                "each scan {}, along the sequence and against it",
-                said::borders(self.borders, false)
-            );
-            return ("borders-missed".to_owned(), what);
+            let name = format!("backward-{}", said::borders_name(self.borders));
+            let what =
+                format!("the forward scan {}, and its adjoint likewise", said::borders(self.borders, false));
+            return (name, what);
         }
         if let Some((tile, count)) = self.padded {
             let what = format!(

@@ -78,9 +78,8 @@ pub struct Case<'a> {
 pub fn listed() -> Vec<(String, String)> {
     let of_models = faults::ALL.iter().map(Fault::listed);
     let seqlen = 0;
-    let of_rules = Backward::others(Method::Zoh.into(), None, (seqlen, false))
-        .into_iter()
-        .filter(|one| one.form.is_none());
+    let of_rules =
+        Backward::others(Method::Zoh.into(), None, None).into_iter().filter(|one| one.form.is_none());
     let is_of_forms =
         |one: &Backward| one.derivation.slopes_of.is_some() || one.derivation.products_of.is_some();
     let of_rules = of_rules.filter(|one| !is_of_forms(one)).map(|one| one.said(seqlen));
@@ -89,13 +88,17 @@ pub fn listed() -> Vec<(String, String)> {
 }
 
 /// Ways of writing that other forms have.
-const OF_FORMS: [(&str, &str); 5] = [
+const OF_FORMS: [(&str, &str); 6] = [
     ("backward-of-FORM", "it is the backward pass of another form"),
     ("slopes-of-FORM", "the derivatives of Ā and B̄ by Δ and A are those of another form"),
     ("h-in-products-of-FORM", "B̄/B in grad.u and grad.B is that of another form"),
     (
         "padded-to-N",
         "the sequence is padded with delta = 0 and u = 0, and what is beyond the end adds to the gradients",
+    ),
+    (
+        "backward-crosses-borders",
+        "the forward scan goes on over the borders of packed sequences, and its adjoint likewise",
     ),
     ("tail-N-without-gradient", "positions behind the last multiple are left out"),
 ];
@@ -423,7 +426,7 @@ impl<'a> Search<'a> {
             false => models(is_bidirectional, &self.chunks, &tiles),
         };
         let others = if base == Base::default() {
-            Backward::others(case.form, end, (seqlen, is_packed))
+            Backward::others(case.form, end, Some(case.problem))
         } else {
             Vec::new()
         };

@@ -34,14 +34,16 @@ fn elements(problem: &Problem, name: GradientName, at: (usize, usize)) -> Vec<El
     let first = problem.gradient_index(name, at);
     let element = |index: usize, at: (usize, usize)| Element { index, at };
     let states = || (0..shape.dstate).map(|n| element(first + n * width, (0, n))).collect();
+    let is_there = |l: &usize| !problem.packed.as_ref().is_some_and(|packed| packed.at(at.0, *l).is_padding);
     let operand = |operand| match operand {
         Operand::Constant => states(),
         Operand::Variable => (0..shape.dstate * shape.seqlen)
+            .filter(|i| is_there(&(i % shape.seqlen)))
             .map(|i| element(first + i * width, (i % shape.seqlen, i / shape.seqlen)))
             .collect(),
     };
     match name {
-        U | Delta | Z => (0..shape.seqlen).map(|l| element(first + l, (l, 0))).collect(),
+        U | Delta | Z => (0..shape.seqlen).filter(is_there).map(|l| element(first + l, (l, 0))).collect(),
         A if problem.shared_by(A).is_some() => vec![element(first, (0, 0))],
         InitialState => {
             let sequences = problem.sequences(at.0);
