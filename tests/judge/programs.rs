@@ -244,7 +244,7 @@ fn by_starts(weights: Weights) -> Problem {
     Problem { initial_state: Some(states), packed, ..problem }
 }
 
-/// What is about borders, in every scan: all of it.
+/// Every edit that is about borders, of each scan.
 #[test]
 fn a_border_that_is_missed_is_found() {
     each([Method::Zoh, Method::Poly], |method| {
