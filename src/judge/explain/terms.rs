@@ -55,7 +55,10 @@ impl Search<'_> {
             let found = self.beside(first, &|search| {
                 let mut edits = proposed::with_number(&search.graph, &search.program, search.case.problem);
                 edits.retain(|edit| is_second(&search.graph, edit));
-                search.with_numbers(&edits)
+                let mut found = search.with_numbers(&edits);
+                // Two numbers that nobody would have typed fit what is none of both.
+                found.retain(|one| !one.edits.iter().any(Edit::is_fitted));
+                found
             });
             if !found.is_empty() {
                 return found;
