@@ -1,7 +1,7 @@
 //! Looks at a few positions of a channel, which refute nearly every hypothesis.
 
 use super::evaluate::{Entering, Evaluator, Window};
-use super::{places, point};
+use super::places;
 use crate::judge::diagnose::Case;
 use crate::problem::Problem;
 use crate::program::{Axis, Graph, Place, Program, Set, Symbol};
@@ -186,17 +186,24 @@ impl<'a> Looks<'a> {
         let behind = if self.is_causal { seqlen - 1 } else { last };
         let mut positions = places::positions([first, behind], seqlen);
         positions.extend(self.beginning(seqlen));
-        // Chunks may be those of each packed sequence.
-        let offset = |look: &Look| {
-            let first = first_failure(case, look.row)?;
-            Some(point::offset(case.problem, look.at.0, first))
-        };
-        let looks = self.all.iter().filter(|_| self.is_packed);
-        if let Some(first) = looks.filter_map(offset).min() {
-            let of_sequence = places::positions([first, seqlen - 1], seqlen);
-            positions.extend(of_sequence.into_iter().map(|place| Place { axis: Axis::Offset, ..place }));
-        }
+        positions.extend(self.of_sequences(case));
         positions.into_iter().chain(places::states(case)).collect()
+    }
+
+    /// One packed sequence alone, and places that are counted from the start of each, as chunks may be.
+    fn of_sequences(&self, case: &Case) -> Vec<Place> {
+        let seqlen = case.problem.shape.seqlen;
+        let Some(packed) = &case.problem.packed else { return Vec::new() };
+        let first = |look: &Look| {
+            let first = first_failure(case, look.row)?;
+            let own = &packed.at(look.at.0, first).positions;
+            Some((first - own.start, Set::Between(own.start as u32, own.end as u32 - 1)))
+        };
+        let firsts: Vec<(usize, Set)> = self.all.iter().filter_map(first).collect();
+        let Some(&(first, alone)) = firsts.iter().min_by_key(|(first, _)| first) else { return Vec::new() };
+        let of_each = places::positions([first, seqlen - 1], seqlen);
+        let of_each = of_each.into_iter().map(|place| Place { axis: Axis::Offset, ..place });
+        [Place::positions(alone)].into_iter().chain(of_each).collect()
     }
 
     /// The positions up to the last wrong one, where others come behind.
