@@ -199,9 +199,11 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         if let (Op::Sum(terms), Site::Use { user, .. }) = (op, used_once(graph, &reached, site)) {
             (0..terms.len()).for_each(|term| add(Patch::Outside { user, term }));
         }
-        if problem.packed.is_some()
-            && matches!(op, Op::Last(_) | Op::At { axis: Axis::Position, index: Index::Held(_), .. })
-        {
+        let reads_beside = matches!(
+            op,
+            Op::Scan(_) | Op::Last(_) | Op::At { axis: Axis::Position, index: Index::Held(_), .. }
+        );
+        if problem.packed.is_some() && reads_beside {
             add(Patch::AcrossBorders);
         }
         if matches!(op, Op::Scan(_)) {
@@ -209,9 +211,6 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             [Patch::Reversed, Patch::Exclusive, Patch::Exchanged].into_iter().for_each(&mut add);
             add(Patch::Circular);
             borders(problem).for_each(|borders| add(Patch::Borders(borders)));
-            if problem.packed.is_some() {
-                add(Patch::AcrossBorders);
-            }
             starts(graph, target, problem).into_iter().for_each(|start| add(Patch::Starting(start)));
         }
         applied(graph, target, problem).into_iter().for_each(|function| add(Patch::Applied(function)));

@@ -269,26 +269,18 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
     let (zero, one) = (graph.number(0.0), graph.number(1.0));
     let at = |set| Condition::At(Place::positions(set));
     let (starts, ends) = (at(Set::Multiples(length)), at(Set::BeforeMultiples(length)));
-    // A packed sequence's start is its chunk's own, and nothing is carried over its border.
-    let is_packed = graph.is_packed();
-    let of_start = match is_packed {
-        true => {
-            let begins = graph.input(Input::Begins);
-            graph.product([begins, scan.decay])
-        }
-        false => zero,
-    };
-    let within = graph.add(Op::Choose { when: starts, yes: of_start, no: scan.decay });
-    let local =
-        graph.add(Op::Scan(Scan { decay: within, start: if is_packed { scan.start } else { zero }, ..scan }));
-    let (nothing, first, borders) = match is_packed {
-        false => (one, one, Borders::All),
+    // A chunk's own start and the decay of that; the product before a sequence begins, and at a chunk's start; borders of what is carried.
+    let (start, of_start, nothing, first, borders) = match graph.is_packed() {
+        false => (zero, zero, one, one, Borders::All),
+        // A packed sequence's start is its chunk's own, and nothing is carried over its border.
         true => {
             let (minus, begins) = (graph.number(-1.0), graph.input(Input::Begins));
-            let opposite = graph.product([minus, begins]);
-            (zero, graph.sum([one, opposite]), Borders::None)
+            let (opposite, decayed) = (graph.product([minus, begins]), graph.product([begins, scan.decay]));
+            (scan.start, decayed, zero, graph.sum([one, opposite]), Borders::None)
         }
     };
+    let within = graph.add(Op::Choose { when: starts, yes: of_start, no: scan.decay });
+    let local = graph.add(Op::Scan(Scan { decay: within, start, ..scan }));
     // The product of the decays before l, from 1 at the start of each chunk, the first one among them.
     let starts = at(Set::Every { of: length, rest: 0 });
     let before = graph.add(Op::At { of: scan.decay, axis: Axis::Position, index: Index::Shifted(-1) });

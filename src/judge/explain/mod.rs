@@ -14,6 +14,7 @@ mod functions;
 pub mod gradients;
 mod last_state;
 mod look;
+mod naming;
 mod number;
 mod pairs;
 mod part;
@@ -286,7 +287,7 @@ impl<'a> Search<'a> {
             return false;
         }
         self.case.work.asks_for_all()
-            || self.case.work.asks(&said::name_in(self.writing, &self.graph, &self.program, edit))
+            || self.case.work.asks(&naming::name_in(self.writing, &self.graph, &self.program, edit))
     }
 
     /// Whether no more is to be looked for.

@@ -1,7 +1,7 @@
 //! Ways of writing a backward pass.
 
 use crate::formula::Form;
-use crate::judge::explain::said;
+use crate::judge::explain::{naming, said};
 use crate::problem::Problem;
 use crate::program::adjoint::{ChainRule, Derivation, PhiRule, PowerRule};
 use crate::program::{Borders, proposed};
@@ -113,7 +113,7 @@ impl Backward {
             return (name, what);
         }
         if self.borders != Borders::All {
-            let name = format!("backward-{}", said::borders_name(self.borders));
+            let name = format!("backward-{}", naming::borders_name(self.borders));
             let what =
                 format!("the forward scan {}, and its adjoint likewise", said::borders(self.borders, false));
             return (name, what);

@@ -1,6 +1,6 @@
 //! Names of edits of a backward pass that have no fault model: sums by what they lack, other values by their place.
 
-use crate::judge::explain::said;
+use crate::judge::explain::naming;
 use crate::problem::Problem;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::writing::Writing;
@@ -11,7 +11,7 @@ pub fn named(graph: &Graph, program: &Program, edit: &Edit, problem: &Problem) -
     let of_sum = of_sum(graph, edit, problem);
     let of_place =
         || role(graph, program, edit.target(graph)).and_then(|role| placed(graph, program, role, edit));
-    of_sum.or_else(of_place).unwrap_or_else(|| said::name_in(Writing::Specified, graph, program, edit))
+    of_sum.or_else(of_place).unwrap_or_else(|| naming::name_in(Writing::Specified, graph, program, edit))
 }
 
 /// The name of what is so in a part of a gradient alone, or in all of it.
