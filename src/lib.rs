@@ -44,9 +44,9 @@
 //! | how Mamba-3's rule is judged | [`trapezoidal`], [`judge::trapezoidal`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | where a failure is | [`judge::location`] |
-//! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
+//! | what a failure can look like | [`judge::explain`], [`judge::diagnose`] |
 //! | what a kernel computes, as a program with edits | [`program`], [`judge::explain`] |
-//! | what a failure of gradients can look like | [`judge::faults::gradients`], [`judge::explain::gradients`] |
+//! | what a failure of gradients can look like | [`judge::explain::gradients::models`], [`judge::explain::gradients`] |
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |

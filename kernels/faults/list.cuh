@@ -1,6 +1,5 @@
 // Faults that can be planted on purpose, so that the harness itself can be tested: all of them, by name.
 //
-// What each does is said, and modelled in f64, in src/judge/faults/catalogue.rs, which has the same names.
 // HOLDFAST_FAULT is an expression: a constant (one fault for good, HOLDFAST_PLANT) or a variable (the CPU's copies).
 #pragma once
 

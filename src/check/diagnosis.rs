@@ -4,7 +4,7 @@
 use super::meant::Rounded;
 use crate::formula::Form;
 use crate::judge::budget;
-use crate::judge::diagnose::{Case, Effort, Models, Work, by_tensor};
+use crate::judge::diagnose::{Case, Work};
 use crate::judge::lean::{self, Likeness};
 use crate::problem::recorded::RecordedOutput;
 use crate::problem::{Problem, Stages};
@@ -18,16 +18,6 @@ const CASE: usize = 100_000;
 
 /// What explains the failing tensors of a case.
 pub type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
-
-/// By single fault models.
-pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    by_tensor(case, failing, &Models::of(case), Effort::EXACT)
-}
-
-/// By a fault model that leaves little of the error.
-pub fn by_models_nearly(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    by_tensor(case, failing, &Models::of(case), Effort::SINGLE)
-}
 
 /// Channels that are looked at, of which one may be one that passes.
 const PASSING: usize = 4;

@@ -8,7 +8,7 @@ use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work};
-use crate::judge::explain::{by_edits, by_edits_apart, by_two_edits};
+use crate::judge::explain::{by_edits, by_edits_apart, by_edits_at_length, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
@@ -143,8 +143,8 @@ type Shown<'a> = (&'a mut Problem, &'a RecordedOutput, Option<&'a ScanTruth<Form
 /// there is.
 const LOOSER_FIRST: f64 = 8.0;
 
-/// Explains one output: by fault models, by what may have been meant, by an edit, by looser bounds, by two edits in different channels, and
-/// by two in all. A step that was ended names nothing, and none comes after it.
+/// Explains one output: by what may have been meant, by an edit, by looser bounds, by two edits in different channels, and
+/// by two in all, or one that is looked for longer. A step that was ended names nothing, and none comes after it.
 fn output<R: Read + Seek + Send>(
     recording: &Recording<R>,
     (stages, solved, at): (Stages, &Solved, usize),
@@ -165,7 +165,6 @@ fn output<R: Read + Seek + Send>(
         let shown = (&solved.named[..], survey, &solved_output as &dyn meant::Rounded);
         meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
     };
-    by_rows(problem, diagnosis::by_models, case);
     by_rows(problem, slight::explain, case);
     let off = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);
     let is_slight = case.tensors.values().all(|tensor| off(tensor) <= LOOSER_FIRST);
@@ -174,6 +173,6 @@ fn output<R: Read + Seek + Send>(
     meant(problem, Turn::First, case)?;
     by_rows(problem, by_edits_apart, case);
     by_rows(problem, by_two_edits, case);
-    by_rows(problem, diagnosis::by_models_nearly, case);
+    by_rows(problem, by_edits_at_length, case);
     Ok(meant(problem, Turn::Last, case)?)
 }

@@ -11,8 +11,6 @@ use super::initial_state;
 use crate::formula::{Form, Transition};
 use crate::judge::budget::ChannelBudget;
 use crate::judge::diagnose::Work;
-use crate::judge::faults::Fault;
-use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::lean::Likeness;
 use crate::method::Method;
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
@@ -87,10 +85,9 @@ impl Likelihood {
     }
 }
 
-/// Whether a fault model that rounds is named.
+/// Whether a state that is rounded is named.
 fn diagnoses_rounding(diagnosis: &Diagnosis) -> bool {
-    let rounds = |entry: &&Entry| matches!(entry.fault, Fault::State(_));
-    catalogue::ALL.iter().filter(rounds).any(|entry| entry.name == diagnosis.name)
+    diagnosis.name.starts_with("state-in-")
 }
 
 /// The arithmetic of CUDA's approximations in a place, and what is said where it was not stated.

@@ -3,8 +3,7 @@
 use clap::ValueEnum;
 
 use super::{Outcome, PASSED};
-use crate::judge::explain::gradients;
-use crate::judge::faults::catalogue;
+use crate::judge::explain::{self, gradients};
 use crate::kernel::cpu::CpuBackend;
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::select::Choice;
@@ -66,7 +65,7 @@ impl What {
             What::Regimes => regime::all().len() + sweep::all().len() + dense::all().len(),
             What::Functions => ScalarFunction::ALL.len(),
             What::Backends => Choice::ALL.len(),
-            What::Faults => catalogue::ALL.len() + gradients::listed().len(),
+            What::Faults => explain::names().len() + gradients::listed().len(),
             What::Checks => Check::ALL.len(),
         }
     }
@@ -167,19 +166,17 @@ fn backends() -> String {
 }
 
 fn faults() -> String {
-    let of_gradients = gradients::listed();
+    let (names, of_gradients) = (explain::names(), gradients::listed());
     let heading = format!(
-        "{} of forward passes, then {} of backward passes; a cause that is not listed is named by what is computed in the \
-         place of what is specified, and said in words",
-        count(catalogue::ALL.len(), "fault model"),
+        "{} of edits of forward passes that scripts may know; any other edit has a name that is made of its place and of what is there, \
+         as skip-missing, delta-late or c-states-reversed. Then {} of backward passes. What is computed in the place of what is \
+         specified is said in words with each",
+        count(names.len(), "name"),
         of_gradients.len()
     );
     let mut text = wrap("", &heading, console::width()) + "\n";
-    for entry in catalogue::ALL.iter() {
-        text += &row(entry.name, 29, entry.what);
-        text += &row("", 29, &format!("from {}", entry.origin));
-    }
-    text += &format!("\n{} of backward passes\n", count(of_gradients.len(), "fault model"));
+    text += &wrap("  ", &names.join(", "), console::width());
+    text += &format!("\n\n{} of backward passes\n", count(of_gradients.len(), "fault model"));
     for (name, what) in of_gradients {
         text += &row(&name, 40, &what);
     }

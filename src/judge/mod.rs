@@ -21,7 +21,7 @@
 //! let judgement = coefficient::judge(Method::Zoh, &problem, got, want, &Contract::PRODUCTION);
 //! assert_eq!(judgement.verdict, Verdict::Fail);
 //! assert!(judgement.worst_a_bar.expect("judged").ratio < 1.0);
-//! let looks_like = diagnose::sweep::diagnose(Method::Zoh, &problem, got, want);
+//! let looks_like = diagnose::sweep::diagnose(Method::Zoh, &problem, got, want, &diagnose::Work::default());
 //! assert_eq!(looks_like[0].name, "b-bar-delta-missing");
 //! ```
 
@@ -31,7 +31,6 @@ pub mod coefficient;
 pub mod dense;
 pub mod diagnose;
 pub mod explain;
-pub mod faults;
 pub mod gradient;
 pub mod invariants;
 pub mod lanes;

@@ -68,12 +68,13 @@ pub fn cause(
     };
     let points: Vec<Point> = (0..count).step_by(count.div_ceil(EXPLAINED).max(1)).map(point).collect();
     let formula = reconstruct::identify(method, problem.weights, evaluate, work);
+    let formula = formula.map(|found| found.named(method, evaluate, work));
     formula.and_then(|formula| formula.explains(&points, evaluate)).or_else(|| {
         if work.is_over() {
             return None;
         }
         let [a_bar, b_bar] = got()?;
-        sweep::diagnose(method, problem, (&a_bar, &b_bar), want).into_iter().next()
+        sweep::diagnose(method, problem, (&a_bar, &b_bar), want, work).into_iter().next()
     })
 }
 

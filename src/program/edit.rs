@@ -63,6 +63,14 @@ pub enum Patch {
     KeptWithin(Real, Real),
     /// Imaginary part times a number.
     Turned(Real),
+    /// Real part times a number.
+    Stretched(Real),
+    /// Cut off to a type where it is stored, towards 0.
+    CutOff(InputType),
+    /// One term of what is a sum, times other factors.
+    OnlyTerm(Id),
+    /// All functions or products that a value is made of.
+    InEach(Each),
     /// The term of a sum that stands in this place among its operands is added to what the sum is an operand of, not to the sum.
     Outside {
         user: Id,
@@ -93,6 +101,15 @@ pub enum Patch {
     Exchanged,
 }
 
+/// What becomes of each of several functions or products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    /// φ-functions are their series, cut after so many terms.
+    Series(u8),
+    /// A factor that stands in a product more than once stands there once.
+    Once(Id),
+}
+
 /// Starts that a scan may have by mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -102,6 +119,8 @@ pub enum Start {
     Last,
     /// Last state of the item before.
     ItemBefore,
+    /// Initial state, not decayed by the first step.
+    Undecayed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +189,7 @@ impl Edit {
         };
         match self.patch {
             Patch::Number(number) => graph.add(Op::Number(number)),
-            Patch::Other(other) => other,
+            Patch::Other(other) | Patch::OnlyTerm(other) => other,
             Patch::Instead(function) => match (function, graph.op(target).operands()[..].first().copied()) {
                 (Some(function), Some(of)) => graph.apply(function, of),
                 (None, Some(of)) => of,
@@ -231,6 +250,13 @@ impl Edit {
                 None => target,
             },
             Patch::Turned(by) => graph.add(Op::Turned(target, by)),
+            Patch::Stretched(by) => {
+                let number = graph.add(Op::Number(by));
+                let both = graph.product([number, target]);
+                graph.add(Op::Turned(both, Real::new(1.0 / by.value())))
+            }
+            Patch::CutOff(to) => graph.add(Op::CutOff(target, to)),
+            Patch::InEach(each) => in_each(graph, target, each),
             Patch::FunctionMoved => function_moved(graph, target).unwrap_or(target),
             Patch::Circular => match of_scan(graph) {
                 Some(scan) => circular(graph, scan),
@@ -309,11 +335,11 @@ impl Edit {
     /// Whether its number was found in the data.
     pub fn has_number(&self) -> bool {
         match self.patch {
-            Patch::Scaled(by) => by.value() != -1.0,
+            Patch::Scaled(by) => !FACTORS.contains(&by.value()),
             Patch::Number(number) => ![0.0, 1.0].contains(&number.value()),
             Patch::Plus(_, by) => by.value().abs() != 1.0,
-            Patch::Turned(_) | Patch::AtLeast(_) | Patch::AtMost(_) | Patch::Within(..) => true,
-            Patch::KeptWithin(..) => true,
+            Patch::Turned(_) | Patch::Stretched(_) | Patch::AtLeast(_) | Patch::AtMost(_) => true,
+            Patch::Within(..) | Patch::KeptWithin(..) => true,
             _ => false,
         }
     }
@@ -328,7 +354,8 @@ impl Edit {
             Site::Both(b, c) => b.max(c),
         };
         let patch = match self.patch {
-            Patch::Other(id) | Patch::Times(id) | Patch::Over(id) | Patch::Plus(id, _) => Some(id),
+            Patch::Other(id) | Patch::OnlyTerm(id) | Patch::Times(id) | Patch::Over(id) => Some(id),
+            Patch::Plus(id, _) | Patch::InEach(Each::Once(id)) => Some(id),
             Patch::Outside { user, .. } => Some(user),
             _ => None,
         };
@@ -339,9 +366,8 @@ impl Edit {
     /// Whether it has a number that nobody would have typed.
     pub fn is_fitted(&self) -> bool {
         match self.patch {
-            Patch::Scaled(by) | Patch::Plus(_, by) | Patch::Turned(by) | Patch::Number(by) => {
-                bits(by.value()) >= NO_CHOICE
-            }
+            Patch::Scaled(by) | Patch::Plus(_, by) | Patch::Number(by) => bits(by.value()) >= NO_CHOICE,
+            Patch::Turned(by) | Patch::Stretched(by) => bits(by.value()) >= NO_CHOICE,
             Patch::AtLeast(limit) | Patch::AtMost(limit) => bits(limit.value()) >= NO_CHOICE,
             Patch::Within(low, high) | Patch::KeptWithin(low, high) => {
                 bits(low.value()).max(bits(high.value())) >= NO_CHOICE
@@ -384,10 +410,13 @@ impl Edit {
             Patch::LimitMissing { .. } => 3.0,
             Patch::Powers(_) | Patch::Slipped(_) | Patch::Multiplied(_) => 5.5,
             Patch::Starting(_) | Patch::OtherDirection | Patch::FunctionMoved | Patch::Circular => 4.0,
-            Patch::Turned(by) => 5.0 + bits(by.value()),
+            Patch::Turned(by) | Patch::Stretched(by) => 5.0 + bits(by.value()),
+            Patch::OnlyTerm(_) => 3.5,
+            Patch::InEach(Each::Series(_)) => 2.75,
+            Patch::InEach(Each::Once(_)) => 4.5,
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
             Patch::Applied(_) | Patch::Other(_) => 5.5,
-            Patch::Rounded(_) => 6.0,
+            Patch::Rounded(_) | Patch::CutOff(_) => 6.0,
             Patch::Times(_) | Patch::Over(_) => 6.5,
             Patch::Scaled(by) => 4.0 + bits(by.value()),
             Patch::Plus(_, by) => 9.0 + bits(by.value()),
@@ -428,6 +457,8 @@ pub fn bits(number: f64) -> f64 {
     of_fraction.into_iter().chain(of_digits).fold(NO_CHOICE, f64::min)
 }
 
+/// Factors that are tried without a look at the data: a sign that is lost, what is added twice, and half of a sum.
+pub const FACTORS: [f64; 3] = [-1.0, 2.0, 0.5];
 /// Items back to which a state that is not reset is followed.
 const ITEMS: usize = 4;
 /// Bits of a number that nobody would have typed.
@@ -486,6 +517,27 @@ fn other_direction(graph: &mut Graph, state: Id) -> Option<Id> {
     Some(graph.add(Op::Last(first)))
 }
 
+/// A value whose functions, or products, are all others.
+fn in_each(graph: &mut Graph, target: Id, each: Each) -> Id {
+    let mut new = target;
+    for id in graph.reached(&[target]) {
+        let other = match (each, graph.op(id).clone()) {
+            (Each::Series(terms), Op::Apply(Function::Phi(k @ 1..), of)) => {
+                graph.apply(Function::Series(k, terms), of)
+            }
+            (Each::Once(factor), Op::Product(mut factors))
+                if factors.iter().filter(|id| **id == factor).count() > 1 =>
+            {
+                factors.retain(|id| *id != factor);
+                graph.product([factors, vec![factor]].concat())
+            }
+            _ => continue,
+        };
+        new = graph.replaced(&[new], id, other)[0];
+    }
+    new
+}
+
 /// Reads what stands beside a position over the borders of packed sequences.
 fn across_borders(graph: &mut Graph, target: Id) -> Option<Id> {
     let axis = Axis::Position;
@@ -533,6 +585,23 @@ fn starting(graph: &mut Graph, scan: Scan, start: Start) -> Id {
             let along = Scan { reversed: false, ..scan };
             let start = last(graph, along);
             graph.add(Op::Scan(Scan { start, ..scan }))
+        }
+        Start::Undecayed => {
+            let one = graph.number(1.0);
+            let decay = match graph.is_packed() {
+                true => {
+                    let (minus, begins) = (graph.number(-1.0), graph.input(Input::Begins));
+                    let opposite = graph.product([minus, begins]);
+                    let within = graph.sum([one, opposite]);
+                    let decayed = graph.product([within, scan.decay]);
+                    graph.sum([begins, decayed])
+                }
+                false => {
+                    let when = Condition::At(Place::positions(Set::Only(0)));
+                    graph.add(Op::Choose { when, yes: one, no: scan.decay })
+                }
+            };
+            graph.add(Op::Scan(Scan { decay, ..scan }))
         }
         Start::ItemBefore => {
             // Each item adds to what those before have left.

@@ -354,6 +354,7 @@ impl<'a> Printer<'a> {
             Index::Modulo(k) => format!("{noun} mod {k}"),
             Index::Strided(k) => format!("row {noun} mod {k}"),
             Index::Exchanged(k) => format!("{noun} with the axes of blocks of {k} exchanged"),
+            Index::BlockStart(k) if axis == Axis::Group => format!("group of channel ⌊d/{k}⌋{k}"),
             Index::BlockStart(k) => format!("⌊{noun}/{k}⌋{k}"),
             Index::Rolled(by) if by < 0 => format!("{noun}−{} around the end", -by),
             Index::Rolled(by) => format!("{noun}+{by} around the end"),

@@ -1,12 +1,15 @@
 //! Edits that are tried: at each value and each use of a program, what somebody may write there by mistake.
 
+use std::f64::consts::{LN_2, LOG2_E};
+
 use super::complex::{Powers, Product, Slip};
-use super::edit::{Edit, Patch, Site, Start};
+use super::edit::{Each, Edit, FACTORS, Patch, Site, Start};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Place, Set};
 use super::{Program, Symbol};
 use crate::formula::Fraction;
 use crate::problem::{InputType, Problem, Weights};
+use crate::tensor::TensorName;
 
 /// Guards that are added to divisors against division by 0.
 const GUARDS: [f64; 9] = [1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
@@ -179,6 +182,14 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
                 add(Patch::AtMost(Real::new(most)));
                 add(Patch::AtLeast(Real::new(-most)));
             }
+            // Of an exponent that is scaled for powers of 2, twice or never.
+            for factor in [LOG2_E, LN_2].map(Real::new) {
+                add(Patch::Scaled(factor));
+                if problem.weights == Weights::Complex {
+                    add(Patch::Turned(factor));
+                    add(Patch::Stretched(factor));
+                }
+            }
         }
         let one = graph.find(&Op::Number(Real::new(1.0))).filter(|_| reached.iter().any(is_divisor));
         if let Some(one) = one {
@@ -218,8 +229,11 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             add(Patch::At(axis, index));
         }
         [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Rounded(to)));
-        add(Patch::Scaled(Real::new(-1.0)));
+        FACTORS.into_iter().for_each(|factor| add(Patch::Scaled(Real::new(factor))));
+        terms(graph, op).into_iter().for_each(|term| add(Patch::OnlyTerm(term)));
     }
+    edits.extend(cut_off(program, problem));
+    edits.extend(in_each(graph, program));
     edits.extend(constants(graph, &reached));
     edits.extend(chunk_starts(graph, program));
     edits
@@ -266,6 +280,40 @@ pub fn step_for_values(graph: &Graph, program: &Program) -> Vec<Edit> {
     let nodes = graph.reached(&[scan.drive]).into_iter().filter(|id| *id > step);
     let of_state = nodes.filter(|id| graph.extent(*id).state && graph.extent(*id).position);
     of_state.map(|id| Edit { site: Site::Value(id), patch: Patch::Other(step), when: None }).collect()
+}
+
+/// Terms of a sum that a product has as a factor, beside numbers alone: one may be all there is.
+fn terms(graph: &Graph, op: &Op) -> Vec<Id> {
+    let Op::Product(factors) = op else { return Vec::new() };
+    let mut others = factors.iter().filter(|id| !matches!(graph.op(**id), Op::Number(_)));
+    match (others.next().map(|id| graph.op(*id)), others.next()) {
+        (Some(Op::Sum(terms)), None) => terms.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// All φ-functions of what enters a state as series, and all of its products with one Δ.
+fn in_each(graph: &Graph, program: &Program) -> Vec<Edit> {
+    let (Some(step), Some(Op::Scan(scan))) =
+        (program.find(Symbol::StepSize), program.find(Symbol::State).map(|state| graph.op(state)))
+    else {
+        return Vec::new();
+    };
+    let parts = graph.reached(&[scan.drive]);
+    let phis = parts.iter().filter(|id| matches!(graph.op(**id), Op::Apply(Function::Phi(1..), _))).count();
+    let repeats = |id: &&Id| matches!(graph.op(**id), Op::Product(of) if of.iter().filter(|factor| **factor == step).count() > 1);
+    // One alone is an edit of that.
+    let series = (1..9).map(Each::Series).filter(|_| phis > 1);
+    let once = (parts.iter().filter(repeats).count() > 1).then_some(Each::Once(step));
+    let all = series.chain(once);
+    all.map(|each| Edit { site: Site::Value(scan.drive), patch: Patch::InEach(each), when: None }).collect()
+}
+
+/// Outputs in 16 bits that are cut off, and not rounded to nearest.
+fn cut_off(program: &Program, problem: &Problem) -> Option<Edit> {
+    let to = problem.stored(TensorName::Out);
+    let edit = Edit { site: Site::Value(program.out), patch: Patch::CutOff(to), when: None };
+    (to != InputType::F32).then_some(edit)
 }
 
 /// Constant factors that are left out.
@@ -347,7 +395,7 @@ pub fn with_number(graph: &Graph, program: &Program, problem: &Problem) -> Vec<E
             add(Patch::Number(Real::new(0.5)));
         }
         if problem.weights == Weights::Complex && extent.state {
-            add(Patch::Turned(Real::new(1.0)));
+            [Patch::Turned, Patch::Stretched].into_iter().for_each(|part| add(part(Real::new(1.0))));
         }
         if extent.position || extent.state {
             add(Patch::AtLeast(Real::new(f64::NEG_INFINITY)));
@@ -394,7 +442,7 @@ fn others(of: Function) -> Vec<Function> {
             others.into_iter().chain(series).collect()
         }
         Phi(k) => {
-            let series = (1..5).map(|terms| Series(k, terms));
+            let series = (1..9).map(|terms| Series(k, terms));
             let phis = (1..4).filter(|other| *other != k).map(Phi);
             phis.chain([Exp]).chain(series).collect()
         }
@@ -407,7 +455,7 @@ fn others(of: Function) -> Vec<Function> {
                 .collect()
         }
         Softplus => vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid],
-        Sigmoid => vec![Tanh, Softplus, Relu],
+        Sigmoid => vec![Tanh, Softplus, Relu, Function::Silu],
         Function::Silu => vec![Sigmoid, Function::QuickGelu, Relu, Tanh, Softplus],
         Function::RealPart => vec![Function::ImaginaryPart, Function::Abs],
         _ => Vec::new(),
@@ -509,6 +557,11 @@ fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
             [Index::At(0), Index::Modulo(shape.groups as u32), Index::Rolled(1)]
                 .map(|index| (Axis::Group, index)),
         );
+        let of_group = (shape.dim / shape.groups) as u32;
+        let blocks = (1..7)
+            .map(|power| 1 << power)
+            .filter(|k| (*k as usize) < shape.dim && !of_group.is_multiple_of(*k));
+        all.extend(blocks.map(|k| (Axis::Group, Index::BlockStart(k))));
     }
     if shape.dstate > 1 && extent.state {
         all.extend(rows().map(|index| (Axis::State, index)));
@@ -532,8 +585,8 @@ fn starts(graph: &Graph, scan: Id, problem: &Problem) -> Vec<Start> {
     let is_against = matches!(graph.op(scan), Op::Scan(scan) if scan.reversed);
     let mut all = Vec::new();
     all.push(Start::Last);
-    if is_against && problem.initial_state.is_some() {
-        all.push(Start::Initial);
+    if problem.initial_state.is_some() {
+        all.push(if is_against { Start::Initial } else { Start::Undecayed });
     }
     // Packed sequences start anew by themselves.
     if problem.shape.batch > 1 && problem.packed.is_none() {

@@ -16,8 +16,8 @@ const MOST_OF_A_THREAD: usize = 64;
 pub enum Writing {
     /// As spec.md has it.
     Specified,
-    /// Ā, B̄ or both of another form.
-    Other { a_bar: Form, b_bar: Form },
+    /// Ā, B̄ or both of another form; none for the specified one.
+    Other { a_bar: Option<Form>, b_bar: Option<Form> },
     /// B̄ by powers of A⁻¹ in the place of φ-functions (spec.md §2, the table's fourth column).
     Inverses,
     /// The scan that runs against the sequence, or of a form that has none the one along it, as one over flipped inputs whose readout is
@@ -129,6 +129,7 @@ impl Writing {
         match self {
             Writing::Specified => Some(specified),
             Writing::Other { a_bar, b_bar } => {
+                let [a_bar, b_bar] = [a_bar, b_bar].map(|other| other.unwrap_or(form));
                 let other = Program::of(Parts { a_bar, b_bar }, problem, graph);
                 (other != specified).then_some(other)
             }
@@ -162,7 +163,7 @@ impl Writing {
     pub fn cost(self) -> f64 {
         match self {
             Writing::Specified => 0.0,
-            Writing::Other { a_bar, b_bar } if a_bar == b_bar => 4.0,
+            Writing::Other { a_bar: Some(_), b_bar: Some(_) } => 4.0,
             Writing::Other { .. } => 5.0,
             Writing::Inverses => 1.0,
             // The fewer flips are made, or forgotten, the likelier.
@@ -177,10 +178,10 @@ impl Writing {
     /// Forms whose parts may stand in the place of a form's own.
     pub fn others(form: Form) -> Vec<Writing> {
         let mut all = Vec::new();
-        for other in Form::all().filter(|other| *other != form) {
+        for other in Form::all().filter(|other| *other != form).map(Some) {
             all.push(Writing::Other { a_bar: other, b_bar: other });
-            all.push(Writing::Other { a_bar: form, b_bar: other });
-            all.push(Writing::Other { a_bar: other, b_bar: form });
+            all.push(Writing::Other { a_bar: None, b_bar: other });
+            all.push(Writing::Other { a_bar: other, b_bar: None });
         }
         // Of one scan all flips together are the other direction.
         let is_part = |flips: &Flips| form.is_bidirectional() || flips.count() < 5;

@@ -51,8 +51,9 @@ pub fn lines(results: &Results) -> Vec<Line> {
 
 /// Whether both fail in one and the same way.
 fn alike(a: &Cause, b: &Cause) -> bool {
-    let said =
-        |cause: &Cause| cause.found.iter().map(|(d, _)| (d.name.clone(), d.what.clone())).collect::<Vec<_>>();
+    let said = |cause: &Cause| {
+        cause.found.iter().map(|(d, _)| (d.name.clone(), d.sentence().to_owned())).collect::<Vec<_>>()
+    };
     a.method == b.method && a.found.len() == 1 && said(a) == said(b)
 }
 

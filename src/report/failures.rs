@@ -183,12 +183,12 @@ impl<'a> Failure<'a> {
             return reason == other.reason();
         }
         let law = |failure: &Failure| matches!(failure, Failure::Invariant(_));
-        let cause = |failure: &Failure<'a>| failure.diagnosis().first().map(|d| (&d.name, &d.what));
+        let cause = |failure: &Failure<'a>| failure.diagnosis().first().map(|d| (&*d.name, d.sentence()));
         !law(self)
             && !law(other)
             && (self.method(), self.weights()) == (other.method(), other.weights())
             && match cause(self) {
-                Some(own) => other.diagnosis().first().is_some_and(|d| own == (&d.name, &d.what)),
+                Some(own) => other.diagnosis().first().is_some_and(|d| own == (&*d.name, d.sentence())),
                 None => !tried,
             }
     }

@@ -97,7 +97,7 @@ fn agreed<'a>(diagnoses: &[&'a [Diagnosis]]) -> Vec<(&'a Diagnosis, usize)> {
     let mut found = Vec::new();
     while let Some(&first) = left.first() {
         // One name may say more than one thing: a formula is another in another case.
-        let key = |one: &'a Diagnosis| (&*one.name, &*one.what);
+        let key = |one: &'a Diagnosis| (&*one.name, one.sentence());
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for one in left.iter().flat_map(|one| one.iter()) {
             *counts.entry(key(one)).or_default() += 1;

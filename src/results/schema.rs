@@ -279,6 +279,11 @@ impl Diagnosis {
         Diagnosis { name: name.into(), what: what.into(), residual, edits: Vec::new() }
     }
 
+    /// The sentence without the lines of the program, which are those of its own problem: constant B, or a step that is made of another one.
+    pub fn sentence(&self) -> &str {
+        self.what.split(" (specified ").next().unwrap_or_default()
+    }
+
     /// As it holds in a part alone, in words.
     #[must_use]
     pub fn in_part(mut self, part: &str) -> Self {

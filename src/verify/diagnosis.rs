@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use super::{Known, Plan};
 use crate::case;
 use crate::judge::budget::gradient::Pass;
-use crate::judge::diagnose::{Case, Effort, Searches, Work, by_tensor};
+use crate::judge::diagnose::{Case, Searches, Work};
+use crate::judge::explain;
 use crate::judge::lost_digits;
 use crate::kernel::Backend;
 use crate::problem::plan::Spec;
@@ -97,6 +98,6 @@ fn of_case(
     {
         return failing.into_iter().zip(lost).map(|(name, lost)| (name.into(), vec![lost])).collect();
     }
-    let found = by_tensor(&case, &failing, &known.models(method), Effort::default());
+    let found = explain::explained(&case, &failing);
     if work.is_cut() { Named::default() } else { found.under() }
 }

@@ -1,5 +1,4 @@
-//! What is known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, what each fault model
-//! makes of it, and what copies of the kernels return that several backends have in common. A single run keeps it as long as the
+//! What is known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, and what copies of the kernels return that several backends have in common. A single run keeps it as long as the
 //! problem is at hand. Several runs in one process can share it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -7,7 +6,6 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::judge::budget::{self, Budget};
-use crate::judge::diagnose::Models;
 use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::Problem;
@@ -28,7 +26,6 @@ struct Facts {
     truths: BTreeMap<Method, Arc<ScanTruth>>,
     repeats: BTreeMap<Method, Arc<Vec<f64>>>,
     budgets: Vec<(Method, Contract, Arc<Budget>)>,
-    models: BTreeMap<Method, Arc<Models>>,
     /// By whether A is one last place off.
     references: BTreeMap<(Method, bool), Arc<Tensors<f64>>>,
     lifted: BTreeMap<(Method, String), Arc<Tensors<f64>>>,
@@ -86,12 +83,6 @@ impl KnownProblem<'_> {
             self.look(|facts| facts.budgets.push((method, *contract, budget.clone())));
             budget
         })
-    }
-
-    pub fn models(&self, method: Method) -> Arc<Models> {
-        let compute = || Ok(Models::compute(method, self.problem));
-        let Ok::<_, Infallible>(models) = self.kept_or(|facts| &mut facts.models, method, compute);
-        models
     }
 
     /// The same-precision paths that a kernel of this contract is measured against ([`crate::judge::relative`]).

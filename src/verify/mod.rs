@@ -438,7 +438,16 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                         let exact = (&want.a_bar[..], &want.b_bar[..]);
                         let lost = precision::lost_in_sweep(backend, method, &problem, &got, &want);
                         lost.map_or_else(
-                            || diagnose::sweep::diagnose(method, &problem, (&got.a_bar, &got.b_bar), exact),
+                            || {
+                                let got = (&got.a_bar[..], &got.b_bar[..]);
+                                diagnose::sweep::diagnose(
+                                    method,
+                                    &problem,
+                                    got,
+                                    exact,
+                                    &diagnose::Work::default(),
+                                )
+                            },
                             |lost| vec![lost],
                         )
                     }

@@ -6,7 +6,7 @@ use crate::case::{self, CertifiedGradients, SolvedCase};
 use crate::judge::budget::gradient::Pass;
 use crate::judge::budget::{self, Bounds};
 use crate::judge::explain::gradients;
-use crate::judge::faults::gradients::slopes_times;
+use crate::judge::explain::gradients::models::slopes_times;
 use crate::judge::sensitivity::{USUAL, smallest_caught, smallest_caught_near};
 use crate::judge::{coefficient, gradient, lifting, lost_digits, relative, scan};
 use crate::kernel::{Backend, Coefficients, KernelError};

@@ -34,7 +34,10 @@ pub fn explain(plan: &Plan, results: &Results, searches: &Searches, explanations
         let method = key.0.method()?;
         let evaluate = |elements: &_| backend.probed(method, key.2, elements)?.ok();
         let work = searches.of_case(&[]);
-        let found = work.as_ref().and_then(|work| reconstruct::identify(method, key.1, &evaluate, work));
+        let found = work.as_ref().and_then(|work| {
+            let found = reconstruct::identify(method, key.1, &evaluate, work)?;
+            Some(found.named(method, &evaluate, work))
+        });
         let search = match work {
             None => Some(Search::NotBegun(searches.of_all())),
             Some(work) => work.is_cut().then(|| Search::Ended(searches.of_each())),

@@ -138,7 +138,7 @@ fn a_guard_against_small_steps_is_found_among_trained_steps() {
     let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
     let results = verify(&request, header("several").as_ref());
     let named: Vec<_> = results.cases.iter().filter_map(|case| case.diagnosis.first()).collect();
-    assert!(!named.is_empty() && named.iter().all(|d| d.name == "delta-zero-below-1e-8"), "{named:?}");
+    assert!(!named.is_empty() && named.iter().all(|d| d.name == "zero-for-input-near-0"), "{named:?}");
 }
 
 #[rstest]

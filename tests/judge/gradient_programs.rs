@@ -3,8 +3,8 @@
 
 use holdfast::judge::budget::gradient::{Pass, bounds};
 use holdfast::judge::diagnose::Work;
+use holdfast::judge::explain::gradients::models::{self as faults, Ends, Model, With};
 use holdfast::judge::explain::{Evaluator, gradients};
-use holdfast::judge::faults::gradients::{self as faults, Ends, Model, With};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, OutputGradients, Problem, Weights};
 use holdfast::program::edit::{Edit, Patch, Site};

@@ -2,7 +2,7 @@
 
 use holdfast::judge::budget::gradient::{Pass, bounds};
 use holdfast::judge::explain::gradients::computed;
-use holdfast::judge::faults::gradients::slopes_times;
+use holdfast::judge::explain::gradients::models::slopes_times;
 use holdfast::judge::relative;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;

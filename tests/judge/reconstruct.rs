@@ -146,7 +146,7 @@ const CASES: [Case; 38] = [
         ("b conjugated", Method::Foh, Weights::Complex, |delta, a, b, u| {
             let phi = phi(a * delta);
             [phi[0], phi[2] * delta * delta * b.conj() * u]
-        }, "b-conjugated", &["B̄u is right times u conj(B) in place of u B"]),
+        }, "b-bar-formula", &["B̄u is right times u conj(B) in place of u B"]),
         ("exponent", Method::Zoh, Weights::Complex, |delta, a, b, u| {
             [C::new(delta * a.re, 0.75 * delta * a.im).exp(), delta * b * u]
         }, "a-bar-formula", &["Ā computes exp(Re z + 3/4·i Im z)", "the exponent's imaginary part has the factor 3/4"]),
@@ -203,7 +203,7 @@ const CASES: [Case; 38] = [
             let phi2 = if z.re.abs() + z.im.abs() < 0.25 { 0.5 + z / 6.0 } else { phi(z)[2] };
             [z.exp(), phi2 * delta * delta * b * u]
         }, "b-bar-formula", &["B̄ is Δ²/2 + Δ³A/6 where |Re z| + |Im z| < 0.25"]),
-        ("another method", Method::Foh, Weights::Complex, |delta, a, b, u| right(Method::Bilinear, delta, a, b, u), "runs-as-bilinear", &[
+        ("another method", Method::Foh, Weights::Complex, |delta, a, b, u| right(Method::Bilinear, delta, a, b, u), "a-bar-formula + b-bar-formula", &[
             "Ā computes (1 + z/2)/(1 − z/2); specified exp(z)", "B̄ computes Δ/(1 − z/2); specified Δ²φ₂"
         ]),
         ("product", Method::Foh, Weights::Complex, |delta, a, b, u| {

@@ -3,7 +3,6 @@
 use half::f16;
 use holdfast::judge::budget::{self, Budget};
 use holdfast::judge::diagnose::{Case, Work};
-use holdfast::judge::faults::catalogue::Entry;
 use holdfast::judge::scan;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
@@ -127,16 +126,10 @@ pub struct Run {
     /// The judged channels.
     pub tensors: Tensors<f64>,
     pub verdict: Verdict,
+    pub failing: Vec<TensorName>,
 }
 
 impl Solved {
-    /// Whether the fault, planted alone, fails this case.
-    pub fn shows(&self, entry: &Entry) -> bool {
-        let applies = entry.fault.applies(self.method, &self.problem);
-        let backend = CpuBackend::with_faults(entry.name, None).expect("the kernels list every model");
-        applies && self.run(&backend).verdict == Verdict::Fail
-    }
-
     pub fn of(kind: Kind, problem: Problem, method: Method) -> Solved {
         let mut truths = holdfast::truth::scan::solve(&problem, &[method]).expect("certified");
         let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
@@ -174,7 +167,9 @@ impl Solved {
 
     fn returned(&self, output: &Tensors<f32>) -> Run {
         let judged = scan::judge(self.method, &self.problem, output, &self.truth.tensors, &self.budget);
-        Run { tensors: self.problem.judged(output), verdict: scan::verdict(&judged) }
+        let fails = judged.iter().filter(|(_, one)| one.verdict == Verdict::Fail);
+        let failing = fails.map(|(name, _)| name).collect();
+        Run { tensors: self.problem.judged(output), verdict: scan::verdict(&judged), failing }
     }
 
     pub fn case<'a>(&'a self, run: &'a Run) -> Case<'a> {

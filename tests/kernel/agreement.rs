@@ -105,6 +105,32 @@ fn a_long_sequence_of_f16_keeps_polys_backward_sums_in_full_precision() {
     );
 }
 
+/// A group of as many channels as a block has, or twice as many, in more than one item.
+#[test]
+fn groups_that_fill_blocks_agree_with_the_reference() {
+    let mut rng = generator("groups_that_fill_blocks");
+    for dim in [16, 32] {
+        let mut layout = Layout::plain(2, dim, 3, 20);
+        layout.b = Operand::Variable;
+        let problem = layout.random(&mut rng);
+        for method in Method::ALL {
+            assert_agreement(method, &problem, &format!("{dim} channels of a group"));
+        }
+    }
+}
+
+/// One state that decays at once, with all others beside it, at the ends of f32's range.
+#[test]
+fn a_steep_state_beside_plain_ones_agrees_with_the_reference() {
+    let mut problem = Layout::plain(1, 2, 16, 16).random(&mut generator("a_steep_state"));
+    (problem.delta_softplus, problem.delta_bias) = (false, None);
+    problem.delta.fill(1e-38);
+    problem.u.fill(1e30);
+    problem.b.fill(1e30);
+    problem.a.iter_mut().enumerate().for_each(|(i, a)| *a = if i % 16 == 0 { -3e38 } else { -1.0 });
+    assert_agreement(Method::Zoh, &problem, "a steep state");
+}
+
 #[test]
 fn a_state_of_256_and_one_channel_per_group_agree_with_the_reference() {
     let mut rng = generator("a_state_of_256");

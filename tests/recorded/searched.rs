@@ -10,13 +10,13 @@ use holdfast::case;
 use holdfast::check::{self, Options};
 use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Budget;
-use holdfast::judge::diagnose::{self, Case, Effort, Models, Work};
-use holdfast::judge::explain::{by_edits, by_two_edits};
+use holdfast::judge::diagnose::{Case, Work};
+use holdfast::judge::explain::explained;
 use holdfast::judge::quick;
 use holdfast::problem::recorded::{RecordedBackward, Recording};
 use holdfast::promise::Promise;
 use holdfast::results::{Diagnosis, TensorResult, Verdict};
-use holdfast::tensor::{GradientName, Named, TensorName};
+use holdfast::tensor::{GradientName, Named};
 use rayon::prelude::*;
 
 /// Leaves lines of a table as they are: one for each case.
@@ -85,6 +85,11 @@ pub fn each<T: Sync>(table: &[T], on_request: bool, hold: impl Fn(&T, Asked) + S
 /// Says of all cases that are not as they are expected to be.
 fn of_numbers(count: usize, is_on_request: bool, hold: &(dyn Fn(usize, Asked) + Sync)) {
     let tried = |i: usize| {
+        let listed = std::env::var("CASES").ok().map(|l| l.split(',').any(|n| n == i.to_string()));
+        if listed == Some(false) {
+            return None;
+        }
+        let is_on_request = is_on_request || listed == Some(true);
         let asked = Asked { everything: is_on_request || i % 20 == 19, is_on_request };
         let panic = catch_unwind(AssertUnwindSafe(|| hold(i, asked))).err()?;
         let said = panic.downcast_ref::<String>().cloned();
@@ -190,22 +195,7 @@ fn narrowed<R: Read + Seek + Send>(recording: &Recording<R>, names: &str) -> Opt
         budget: &budget,
         work: &Work::for_names(names.split(" + ")),
     };
-    let by_models = |effort| {
-        move |case: &Case, failing: &[TensorName]| {
-            diagnose::by_tensor(case, failing, &Models::of(case), effort)
-        }
-    };
-    let (exact, nearly) = (by_models(Effort::EXACT), by_models(Effort::SINGLE));
-    let stages: [&dyn Fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>; 4] =
-        [&exact, &by_edits, &by_two_edits, &nearly];
-    let mut found: Named<Vec<Diagnosis>> = Named::default();
-    for explain in stages {
-        let is_left = |name: &TensorName| found.get(*name).is_none_or(Vec::is_empty);
-        let left: Vec<_> = failing.iter().copied().filter(is_left).collect();
-        if !left.is_empty() {
-            explain(&case, &left).into_iter().for_each(|(name, more)| found.insert(name, more));
-        }
-    }
+    let found = explained(&case, &failing);
     let found: Vec<Diagnosis> = found.values().flatten().cloned().collect();
     (!found.is_empty()).then_some(Said { verdict: Verdict::Fail, reason: String::new(), found })
 }

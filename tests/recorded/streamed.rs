@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdfast::check::{self, Options};
 use holdfast::judge::budget::{self, Bounds, Budget, ChannelBudget};
+use holdfast::judge::diagnose;
 use holdfast::judge::quick::{self, QuickTally};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
@@ -18,6 +19,7 @@ use holdfast::problem::regime::{self, Recipe};
 use holdfast::problem::stretch::{Inputs, Outline, Stretch};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::promise::Contract;
+use holdfast::results::Verdict;
 use holdfast::tensor::{Named, TensorName, Tensors};
 
 use crate::searched::asking;
@@ -313,4 +315,32 @@ fn a_file_that_shrinks_meanwhile_is_an_error() {
     std::fs::write(file.path(), wrong).expect("written");
     let error = check::check("run", "run", &recording, &ALL, &|| ()).expect_err("NaN").to_string();
     assert!(error.contains("expected a finite number"), "{error}");
+}
+
+/// Channels that the quick route leaves open are more than get a truth at first: a wrong element in the last of them fails all the same.
+#[test]
+fn a_wrong_element_in_the_last_open_channel_fails() {
+    let (seqlen, dim) = (2048, 24);
+    let shape = Shape { batch: 1, dim, dstate: 16, seqlen, groups: 1 };
+    let recipe = Recipe { shape, ..regime::EVERYTHING };
+    let operands = (Operand::Variable, Operand::Variable);
+    let mut problem =
+        inputs::draw(&recipe, Weights::Real, InputType::F16, operands, &mut Draw::new(1, "recorded/open"));
+    problem.judged_channels = problem.channels().collect();
+    (problem.z, problem.d) = (None, Some(vec![1.0; dim]));
+    // At the end of f16's range nothing is decided without a truth.
+    for channel in 0..dim {
+        (problem.u[channel * seqlen], problem.delta[channel * seqlen]) = (65504.0, -15.0);
+    }
+    let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
+    for wrong in [None, Some(dim - 1)] {
+        let mut values = output[TensorName::Out].values.clone();
+        wrong.into_iter().for_each(|channel| values[channel * seqlen] = 100.0);
+        let mut file = File::of(&problem, ComplexAs::Trailing);
+        file.add_output(&problem, "zoh", &values, None, ComplexAs::Trailing);
+        let options = Options { diagnosis: diagnose::Budget::Off, ..ALL };
+        let checked = check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits");
+        let verdict = if wrong.is_some() { Verdict::Fail } else { Verdict::Pass };
+        assert_eq!((checked.cases[0].verdict, checked.cases[0].judged), (verdict, dim * seqlen), "{wrong:?}");
+    }
 }

@@ -161,6 +161,18 @@ fn routes_must_agree_to_the_required_bits(#[case] bits: i64, #[case] verdict: Re
     assert_eq!(settle(&third, &other).map(|s| assert_eq!(s.value, 1.0 / 3.0)), verdict);
 }
 
+/// A boundary that lies below both routes' results is within reach of the lower one, whichever route that is.
+#[test]
+fn a_boundary_below_both_routes_is_in_doubt() {
+    let tie = DoubleDouble::exact(1.0) + DoubleDouble::pow2(-53);
+    let low = tie + DoubleDouble::pow2(-86);
+    let high = low + DoubleDouble::pow2(-77);
+    for (x, y) in [(high, low), (low, high)] {
+        let enclosed = Ball { mid: y, radius: Mag::pow2(-84) };
+        assert_eq!(certify::settle(&x, &enclosed), Err(Doubt::Boundary));
+    }
+}
+
 #[test]
 fn a_boundary_is_never_crossed_in_doubt() {
     let tie = Wide::exact(1.0) + Wide::pow2(-53);

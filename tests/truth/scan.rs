@@ -84,6 +84,17 @@ fn a_tie_is_settled_by_rational_arithmetic() {
     assert_eq!(truth.certificate.exact, 1);
 }
 
+/// Both directions are halved in rational arithmetic, too: with A = 0 and Δ = 4 is B̄ = Δ + ¼Δ² = 8.
+#[test]
+fn a_tie_of_poly_is_settled_by_rational_arithmetic() {
+    let [delta, u, b, c] = TIE.map(|x| x as f32);
+    let mut problem = channel(&[0.0], &[4.0], &[delta * u]);
+    (problem.b, problem.c) = (vec![b], vec![c]);
+    let truth = only(&problem, Method::Poly);
+    let exact = TIE.iter().fold(RBig::from(8), |product, &x| product * RBig::from(x));
+    assert_eq!(truth.tensors[TensorName::Out].values[0], rational::round(&exact));
+}
+
 #[rstest]
 #[case::above(1.0, 1)]
 #[case::below(-1.0, 0)]

@@ -1,7 +1,7 @@
 //! The production kernels with something done to their gradients.
 
 use holdfast::judge::explain::gradients::computed;
-use holdfast::judge::faults::gradients::slopes_times;
+use holdfast::judge::explain::gradients::models::slopes_times;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, OutputGradients, Problem};

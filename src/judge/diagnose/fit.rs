@@ -5,14 +5,11 @@ use std::collections::HashSet;
 
 use super::{Case, FEWEST_TOLD, NEEDED};
 use crate::judge::explain::Channel;
-use crate::program::{Graph, Program};
 use crate::sorted;
 use crate::tensor::TensorName;
 
 /// Elements that a position is worth at which a model leaves the range as a channel does: one of as many as it has.
 const POSITION: usize = 2;
-/// Positions of the first look at a pair.
-const FIRST: usize = 4;
 
 /// How well a model fits.
 #[derive(Clone, Copy, Debug)]
@@ -33,28 +30,6 @@ impl Fit {
     pub fn explains(self) -> bool {
         self.share <= 1.0 && self.residual <= NEEDED
     }
-}
-
-/// Whether the outputs at the first few positions of the channel that is looked at first are beyond the program's bounds,
-/// as they are of nearly every pair. What this does not refute, [`fit`] decides.
-pub(super) fn refuted_at_once(
-    case: &Case,
-    tensors: &[TensorName],
-    order: &[usize],
-    program: &(Graph, Program),
-) -> bool {
-    let seqlen = case.problem.shape.seqlen;
-    let Some(&row) = order.first().filter(|_| tensors.contains(&TensorName::Out) && seqlen > FIRST) else {
-        return false;
-    };
-    let channel = case.problem.judged_channels[row];
-    let Some(modelled) = case.beginning(program, channel, FIRST) else { return false };
-    let got = &case.got[TensorName::Out].values[row * seqlen..];
-    got.iter().zip(&modelled.beyond).enumerate().any(|(l, (&got, &beyond))| {
-        let (mut sums, of_model) = (FitSums::default(), (modelled.values[l], modelled.bound[l]));
-        sums.add(got, of_model, of_model, beyond);
-        sums.share > 1.0
-    })
 }
 
 /// Judged channels, the one with the largest finite error of these tensors in units of its bound first, as most models fail there
@@ -78,8 +53,8 @@ pub(in crate::judge) fn channels_by_error(case: &Case, tensors: &[TensorName]) -
 
 /// The sums behind a [`Fit`].
 #[derive(Default)]
-pub(super) struct FitSums {
-    pub share: f64,
+struct FitSums {
+    share: f64,
     model: f64,
     specified: f64,
     /// Elements that are beyond the specified method's bound, and those of them of which the model's says something.
@@ -113,7 +88,7 @@ impl FitSums {
     }
 
     /// Adds the distances from the model and from the specified method, each with its bound.
-    pub fn add_errors(&mut self, error: f64, model_bound: f64, specified: f64, want_bound: f64) {
+    fn add_errors(&mut self, error: f64, model_bound: f64, specified: f64, want_bound: f64) {
         let unit = model_bound.max(want_bound);
         if specified > want_bound {
             self.wrong += 1;
@@ -125,7 +100,7 @@ impl FitSums {
         self.specified += (specified / unit).powi(2);
     }
 
-    pub fn fit(&self) -> Fit {
+    fn fit(&self) -> Fit {
         let fewest = FEWEST_TOLD.min(self.wrong + self.lost);
         let positions = self.agreeing.iter().collect::<HashSet<_>>().len();
         let tells = self.told + self.agreeing.len() + POSITION * positions >= fewest;

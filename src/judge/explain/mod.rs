@@ -27,6 +27,7 @@ mod written;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 pub use self::column::Column;
 pub use self::evaluate::{Channel, Entering, Evaluator, Row, Window};
@@ -38,7 +39,7 @@ use crate::problem::{Operand, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Function, Graph, Program};
+use crate::program::{Function, Graph, Id, Input, Op, Program, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName};
 
@@ -49,6 +50,8 @@ const SAID: usize = 3;
 
 /// Units of work in which one edit is looked for.
 const EDIT_WORK: u64 = 100_000_000;
+/// The same of coefficients, each of which takes as long as some hundred positions do.
+const COEFFICIENT_WORK: u64 = 500_000;
 /// Outputs, or residuals, that differ by less than this, relative, are of the same computation.
 const SAME: f64 = 1e-6;
 /// Wrong elements of which an explanation has to tell one at least.
@@ -77,12 +80,17 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
 /// One edit that explains the failing tensors of a case, or another form, best first; within [`EDIT_WORK`] of work, and as much again where some
 /// channels pass.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    of_each(case, failing, &|search| search.with_an_edit())
+    of_each((case, false), failing, &|search| search.with_an_edit())
 }
 
 /// Two edits, as long as there is time.
 pub fn by_two_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    of_each(case, failing, &|search| search.with_two())
+    of_each((case, true), failing, &|search| search.with_two())
+}
+
+/// One edit with a number at some places, or of another way of writing: this takes longer than two edits do.
+pub fn by_edits_at_length(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    of_each((case, true), failing, &|search| search.at_length())
 }
 
 /// Two edits, each in some channels, that explain all tensors together, or the output alone.
@@ -100,14 +108,47 @@ pub fn by_edits_apart(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosi
     of.iter().map(|&name| (name, vec![found.clone()])).collect()
 }
 
+/// Names that scripts may know, of other forms and of edits, in the order of the alphabet. Any other edit has one that is made of its place
+/// and of what is there.
+pub fn names() -> Vec<String> {
+    let forms = Form::all()
+        .flat_map(|form| ["runs-as", "a-bar-of", "b-bar-of"].map(|part| format!("{part}-{}", form.name())));
+    let names: BTreeSet<String> = forms.chain(aliases::all().map(str::to_owned)).collect();
+    names.into_iter().collect()
+}
+
+/// What explains each of the failing tensors, by one edit, two in different channels, or two.
+pub fn explained(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    let mut found: Named<Vec<Diagnosis>> = Named::default();
+    for explain in [by_edits, by_edits_apart, by_two_edits, by_edits_at_length] {
+        let is_open = |name: &TensorName| found.get(*name).is_none_or(Vec::is_empty);
+        let open: Vec<TensorName> = failing.iter().copied().filter(is_open).collect();
+        if !open.is_empty() && !case.work.is_over() {
+            explain(case, &open).into_iter().for_each(|(name, more)| found.insert(name, more));
+        }
+    }
+    found
+}
+
+/// What explains the outputs of a step that are [its coefficients](super::diagnose::sweep): an edit of Ā or of B̄.
+pub(super) fn of_coefficients(case: &Case) -> Vec<Diagnosis> {
+    let mut search = Search::new(case, &[TensorName::Out]);
+    search.of_coefficients = true;
+    search.specified = search.along(search.specified.clone());
+    search.program = search.specified.clone();
+    search.most = case.work.end_of_stage(COEFFICIENT_WORK);
+    let found = search.alone();
+    if case.work.is_over() { Vec::new() } else { search.said(found) }
+}
+
 /// Whether edits can be looked for in these tensors.
 fn is_asked(case: &Case, all: &[TensorName]) -> bool {
     all.iter().all(|name| TensorName::SCANNED.contains(name)) && !is_constant(case)
 }
 
-/// What explains all tensors together, or each of the failing ones alone.
+/// What explains all tensors together, or each of the failing ones alone; whether it is a long search that finds it.
 fn of_each(
-    case: &Case,
+    (case, is_long): (&Case, bool),
     failing: &[TensorName],
     found: &dyn Fn(&mut Search) -> Vec<Found>,
 ) -> Named<Vec<Diagnosis>> {
@@ -115,8 +156,10 @@ fn of_each(
     if !is_asked(case, &all) {
         return Named::default();
     }
+    let alone = Cell::new(false);
     let of = |tensors: &[TensorName], of_output: &[Edit]| {
         let mut search = Search::new(case, tensors);
+        search.as_specified = alone.get();
         search.begin_with(of_output);
         let found = match of_output.is_empty() {
             true => found(&mut search),
@@ -129,7 +172,10 @@ fn of_each(
         (said, edits.unwrap_or_default())
     };
     let (together, _) = of(&all, &[]);
-    if !together.is_empty() || all.len() == 1 {
+    // Where another last state is right, an output is hardly explained by what changes that, too: not worth a long search.
+    let is_right = |name: &TensorName| *name == TensorName::Out || !is_wrong_in(case, *name);
+    let is_output = is_long && failing == [TensorName::Out] && all.iter().all(is_right);
+    if !together.is_empty() || all.len() == 1 || is_output {
         return failing.iter().map(|&name| (name, together.clone())).collect();
     }
     let mut named: Named<Vec<Diagnosis>> = Named::default();
@@ -140,7 +186,14 @@ fn of_each(
         }
         _ => Vec::new(),
     };
+    let is_output_open = |named: &Named<Vec<Diagnosis>>| {
+        failing.contains(&TensorName::Out) && named.get(TensorName::Out).is_none_or(Vec::is_empty)
+    };
     for &name in failing {
+        // What a last state was computed in would show in the output, which has no cause.
+        if name == TensorName::LastState && is_output_open(&named) {
+            alone.set(true);
+        }
         let (mut said, edits) = of(&[name], &[]);
         if name == TensorName::Out {
             of_output = edits;
@@ -228,6 +281,10 @@ struct Search<'a> {
     whole: Vec<Option<Evaluator<'a>>>,
     /// The channels in which alone hypotheses hold, in words; none for all.
     part: Option<String>,
+    /// Whether ways of writing what is specified are left out.
+    as_specified: bool,
+    /// Whether only what Ā and B̄ are made of may be edited.
+    of_coefficients: bool,
     /// Work that is done when it ends.
     most: u64,
 }
@@ -259,6 +316,8 @@ impl<'a> Search<'a> {
             looks,
             whole,
             part: None,
+            as_specified: false,
+            of_coefficients: false,
             most: u64::MAX,
         }
     }
@@ -279,8 +338,11 @@ impl<'a> Search<'a> {
         is_it.then(|| Found { writing: self.writing, edits: self.edits.clone(), fit, outputs: Vec::new() })
     }
 
-    /// Whether an edit is looked for, by its name.
+    /// Whether an edit is looked for, by its place and its name.
     fn asks(&self, edit: &Edit) -> bool {
+        if self.of_coefficients && !self.is_of_coefficients(edit) {
+            return false;
+        }
         // Without an infinity a statement of the run accepts it.
         let overflows = || self.case.got.values().any(|got| got.values.iter().any(|got| !got.is_finite()));
         if edit.patch == Patch::Instead(Some(Function::NaiveSoftplus)) && !overflows() {
@@ -288,6 +350,36 @@ impl<'a> Search<'a> {
         }
         self.case.work.asks_for_all()
             || self.case.work.asks(&naming::name_in(self.writing, &self.graph, &self.program, edit))
+    }
+
+    /// A program whose output is read from the scan along the sequence alone, where only coefficients are looked at.
+    fn along(&self, program: Program) -> Program {
+        let against = program.find(Symbol::ReversedState).filter(|_| self.of_coefficients);
+        let terms = program.find(Symbol::Readout).map_or_else(Vec::new, |readout| {
+            self.graph
+                .reached(&[readout])
+                .into_iter()
+                .rev()
+                .find_map(|id| match self.graph.op(id) {
+                    Op::Sum(terms) => Some(terms.clone()),
+                    _ => None,
+                })
+                .unwrap_or_default()
+        });
+        let is_along =
+            |term: &&Id| against.is_some_and(|against| !self.graph.reached(&[**term]).contains(&against));
+        let out = terms.iter().find(is_along).copied().unwrap_or(program.out);
+        Program { out, ..program }
+    }
+
+    /// Whether an edit is about what Ā and B̄ are made of; u is a factor of what enters, and none of theirs.
+    fn is_of_coefficients(&self, edit: &Edit) -> bool {
+        let Some(Op::Scan(scan)) = self.program.find(Symbol::State).map(|state| self.graph.op(state)) else {
+            return false;
+        };
+        let target = edit.target(&self.graph);
+        let is_within = self.graph.reached(&[scan.decay, scan.drive]).contains(&target);
+        is_within && *self.graph.op(target) != Op::Input(Input::U)
     }
 
     /// Whether no more is to be looked for.
@@ -300,7 +392,7 @@ impl<'a> Search<'a> {
     fn with_an_edit(&mut self) -> Vec<Found> {
         self.most = self.case.work.end_of_stage(EDIT_WORK);
         let Some(part) = part::failing(self.case, &self.tensors) else { return self.alone() };
-        let found = self.first(&[&Self::with_plain, &Self::with_number]);
+        let found = self.first(&[&Self::other_forms, &Self::with_plain, &Self::with_number]);
         if !found.is_empty() {
             return found;
         }
@@ -315,8 +407,8 @@ impl<'a> Search<'a> {
     fn alone(&mut self) -> Vec<Found> {
         let otherwise = |search: &mut Self| search.written_otherwise(&Self::with_plain, true);
         let otherwise_at_places = |search: &mut Self| search.written_otherwise(&Self::at_places, false);
-        let otherwise_with_number = |search: &mut Self| search.written_otherwise(&Self::with_number, false);
         self.first(&[
+            &Self::other_forms,
             &Self::with_plain,
             &otherwise,
             &Self::at_places,
@@ -324,10 +416,18 @@ impl<'a> Search<'a> {
             &Self::with_two_coefficients,
             &Self::with_number,
             &otherwise_at_places,
-            &Self::scaled_at_places,
-            &otherwise_with_number,
-            &Self::scaled_at_values,
         ])
+    }
+
+    /// One edit of which a number is looked for at each place, or in each way of writing: what takes longest.
+    fn at_length(&mut self) -> Vec<Found> {
+        self.most = self.case.work.end_of_stage(EDIT_WORK);
+        if let Some(part) = part::failing(self.case, &self.tensors) {
+            self.order.retain(|row| part.rows.contains(row));
+            self.part = Some(part.described);
+        }
+        let otherwise = |search: &mut Self| search.written_otherwise(&Self::with_number, false);
+        self.first(&[&Self::scaled_at_places, &otherwise, &Self::scaled_at_values])
     }
 
     /// The first of these that finds something.

@@ -1,11 +1,11 @@
 //! Names of edits, which scripts may know: made of what is edited and how, or [known](aliases) ones.
 
 use super::aliases;
-use crate::program::edit::{Edit, Patch, Site, Start};
+use crate::program::edit::{Each, Edit, Patch, Site, Start};
 use crate::program::proposed::ChunkStart;
 use crate::program::writing::Writing;
 use crate::program::{
-    Axis, Borders, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Set, Symbol,
+    Axis, Borders, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Set, Symbol,
 };
 
 /// Whether a number leaves out what it stands for: 1 of a product, 0 of a sum or of what a scan starts from, in each use.
@@ -61,6 +61,11 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Site::Both(..) => "b-and-c".to_owned(),
         _ => word(graph, program, target),
     };
+    // What Ā is the exponential of, and what it is the product of there.
+    let in_a_bar = matches!(edit.site, Site::Within { root, .. } if word(graph, program, root) == "a-bar");
+    let is_exponent = in_a_bar || matches!(of.as_str(), "a" | "exponent");
+    let is_of_powers = in_a_bar
+        && matches!(edit.patch, Patch::Scaled(by) | Patch::Turned(by) | Patch::Stretched(by) if constant(by).is_some());
     let patch = match edit.patch {
         Patch::Number(number) if !is_left_out(graph, program, edit) => {
             let number = match number.value() {
@@ -105,7 +110,12 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Times(other) => format!("{of}-times-{}", word(graph, program, other)),
         Patch::Over(other) => format!("{of}-over-{}", word(graph, program, other)),
         Patch::Scaled(by) if by.value() == -1.0 => format!("{of}-negated"),
-        Patch::Scaled(_) => format!("{of}-scaled"),
+        Patch::Scaled(by) => match (constant(by).filter(|_| is_exponent), by.value()) {
+            (Some(constant), _) => constant.to_owned(),
+            (None, 2.0) => format!("{of}-doubled"),
+            (None, 0.5) => format!("{of}-halved"),
+            (None, _) => format!("{of}-scaled"),
+        },
         Patch::Plus(other, by) if by.value() == -1.0 => {
             format!("{}-subtracted-from-{of}", word(graph, program, other))
         }
@@ -124,19 +134,46 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Borders(at) => format!("{of}-{}", borders_name(at)),
         Patch::Circular => "circular".to_owned(),
         Patch::Starting(Start::Initial) => format!("{of}-from-initial-state"),
+        Patch::Starting(Start::Undecayed) => "initial-state-not-decayed".to_owned(),
         Patch::Starting(Start::Last) => format!("{of}-not-reset"),
         Patch::Starting(Start::ItemBefore) => format!("{of}-not-reset-between-items"),
-        Patch::Turned(_) => format!("{of}-angle-scaled"),
+        Patch::Turned(by) => match constant(by).filter(|_| is_exponent) {
+            Some(constant) => format!("{constant}-imaginary"),
+            None => format!("{of}-angle-scaled"),
+        },
+        Patch::Stretched(by) => match constant(by).filter(|_| is_exponent) {
+            Some(constant) => format!("{constant}-real"),
+            None => format!("{of}-real-part-scaled"),
+        },
+        Patch::CutOff(_) => "store-truncated".to_owned(),
+        Patch::InEach(Each::Series(terms)) => format!("phi-taylor-{terms}"),
+        Patch::InEach(Each::Once(_)) => "inverse-delta-extra".to_owned(),
+        Patch::OnlyTerm(term) => {
+            let against = program.find(Symbol::ReversedState);
+            let is_against = against.is_some_and(|state| graph.reached(&[term]).contains(&state));
+            match program.find(Symbol::Readout) == Some(target) {
+                true if is_against => "poly-backward-only".to_owned(),
+                true => "poly-causal".to_owned(),
+                false => format!("only-one-term-of-{of}"),
+            }
+        }
         Patch::Stored(to) => format!("{of}-in-{to}"),
         Patch::Padded(_) => format!("{of}-after-padding"),
         Patch::Outside { .. } => format!("term-outside-of-{of}"),
         Patch::Reversed => "scan-reversed".to_owned(),
+        Patch::Exclusive if program.find(Symbol::ReversedState) == Some(target) => format!("{of}-off-by-one"),
         Patch::Exclusive => "state-off-by-one".to_owned(),
         Patch::Exchanged => "scan-operands-exchanged".to_owned(),
     };
     // A coefficient is named as such, whatever of it is another.
     let patch = if of == "b-bar" && is_arithmetic(edit) { "b-bar-identified".to_owned() } else { patch };
     let within = match edit.site {
+        Site::Within { .. } if is_of_powers => "",
+        Site::Use { user, .. }
+            if patch == "a-bar-early" && program.find(Symbol::ReversedState) == Some(user) =>
+        {
+            "-in-reversed-state"
+        }
         Site::Within { root, .. } => match word(graph, program, root).as_str() {
             "a-bar" => "-in-a-bar",
             "input" => "-in-b-bar",
@@ -163,6 +200,16 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Some(Condition::Beyond(..)) => format!("{patch}-far-from-0"),
         Some(Condition::Above(..)) => format!("{patch}-above-limit"),
     }
+}
+
+/// What it is called that a factor of an exponent is log₂e, or its inverse.
+fn constant(by: Real) -> Option<&'static str> {
+    use std::f64::consts::{LN_2, LOG2_E};
+    let is = |constant: f64| (by.value() / constant - 1.0).abs() < 1e-9;
+    [(LOG2_E, "log2e-twice"), (LN_2, "base-2")]
+        .into_iter()
+        .find(|(number, _)| is(*number))
+        .map(|(_, name)| name)
 }
 
 /// An index that is read in the place of another.

@@ -21,6 +21,8 @@ const HIGH: [f64; 4] = [0.6, 0.75, 0.9, 0.98];
 const TURNS: usize = 3;
 /// Largest share of the error that may be left in a look for a number to be worth more looks.
 pub const LEFT: f64 = 0.05;
+/// Multiples below this are guards, if anything.
+const SMALL: f64 = 1e-3;
 /// Numbers that are tried of those that are within its uncertainty.
 pub const TRIED: usize = 3;
 
@@ -37,12 +39,21 @@ pub fn candidates(search: &mut Search, edit: Edit) -> Vec<Edit> {
         let edit = of_limit(&edit).filter(|_| is_number).unwrap_or(edit);
         let known = numbers::near(found, distance, search.case.problem.shape.dstate);
         // Factors of 0 and 1 are no numbers that are found.
-        let is_number =
-            |value: f64| !matches!(edit.patch, Patch::Scaled(_)) || value.abs() > 1e-6 && value != 1.0;
+        let is_number = |value: f64| match edit.patch {
+            Patch::Scaled(_) => value.abs() > 1e-6 && value != 1.0,
+            // A small multiple that is no guard is what is left of something else.
+            Patch::Plus(..) => value.abs() >= SMALL || is_power_of_ten(value),
+            _ => true,
+        };
         let tried = known.into_iter().map(|known| known.value).filter(|value| is_number(*value)).take(TRIED);
         return tried.map(|value| with(edit, value)).collect();
     }
     Vec::new()
+}
+
+fn is_power_of_ten(value: f64) -> bool {
+    let power = value.abs().log10();
+    (power - power.round()).abs() < 1e-9
 }
 
 /// The edit that a limit is where all values are beyond it: a number in their place.
@@ -126,6 +137,7 @@ fn with(edit: Edit, number: f64) -> Edit {
         Patch::AtLeast(_) => Patch::AtLeast(Real::new(number)),
         Patch::AtMost(_) => Patch::AtMost(Real::new(number)),
         Patch::Turned(_) => Patch::Turned(Real::new(number)),
+        Patch::Stretched(_) => Patch::Stretched(Real::new(number)),
         other => other,
     };
     Edit { patch, ..edit }

@@ -47,8 +47,12 @@ impl Point {
             Axis::Group => {
                 // A channel's remainder takes the place of its quotient; that of a head where channels have heads.
                 let of_channel = self.channel / problem.channels_of_a_head();
-                let from = if matches!(index, Index::Modulo(_)) { of_channel } else { self.group };
-                self.group = index.of(from, shape.groups)?;
+                self.group = match index {
+                    Index::Modulo(_) => index.of(of_channel, shape.groups)?,
+                    // That of the first channel of a block, which blocks of groups do not divide.
+                    Index::BlockStart(_) => index.of(self.channel, shape.dim)? / (shape.dim / shape.groups),
+                    _ => index.of(self.group, shape.groups)?,
+                };
             }
             Axis::State => self.n = index.of(self.n, shape.dstate)?,
             Axis::Position | Axis::Offset => self.l = position(problem, self.item, self.l, index)?,

@@ -1,7 +1,8 @@
 //! An edit in words: a name that scripts may know, what differs in one sentence, and the lines of the program that do.
 
 use super::naming::{is_left_out, name_in};
-use crate::program::edit::{Edit, Patch, Site, Start};
+use crate::formula::Form;
+use crate::program::edit::{Each, Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
 use crate::program::proposed::ChunkStart;
 use crate::program::writing::{Level, Shuffled, Writing};
@@ -90,13 +91,12 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
             "division-by-underflowed-product".to_owned(),
             "the scan divides inputs by the product P_l of the decays so far, which is 0 in f32 from some position on".to_owned(),
         )),
-        Writing::Other { a_bar, b_bar } if a_bar == b_bar => {
-            Some((format!("runs-as-{}", b_bar.name()), format!("it computes {}", b_bar.name())))
-        }
-        Writing::Other { a_bar, b_bar } => Some((
-            format!("a-bar-of-{}-b-bar-of-{}", a_bar.name(), b_bar.name()),
-            format!("Ā is that of {}, B̄ that of {}", a_bar.name(), b_bar.name()),
-        )),
+        Writing::Other { a_bar, b_bar } => match (a_bar.map(Form::name), b_bar.map(Form::name)) {
+            (Some(other), Some(_)) => Some((format!("runs-as-{other}"), format!("it computes {other}"))),
+            (Some(other), None) => Some((format!("a-bar-of-{other}"), format!("Ā is that of {other}"))),
+            (None, Some(other)) => Some((format!("b-bar-of-{other}"), format!("B̄ is that of {other}"))),
+            (None, None) => None,
+        },
         Writing::Shuffled(Shuffled { threads, positions, slip }) => {
             let (name, what) = match slip {
                 Level::FirstIdle => ("first-idle", "thread k takes nothing: what the first thread has is lost"),
@@ -202,9 +202,20 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
                 Start::Initial => "the initial state",
                 Start::Last => "the last state of the scan along the sequence",
                 Start::ItemBefore => "what the batch item before has ended with",
+                Start::Undecayed => "the initial state, which the first step does not decay",
             };
             format!("the scan of {old} starts from {from}")
         }
+        Patch::InEach(Each::Series(terms)) => {
+            let plural = if terms == 1 { "" } else { "s" };
+            format!("the series of every φ in {old} stops after {terms} term{plural}")
+        }
+        Patch::InEach(Each::Once(factor)) => {
+            format!("every term of {old} has one factor {}", printer.text(factor))
+        }
+        Patch::CutOff(to) => format!("{old} is cut off to {to} as it is stored, not rounded to nearest"),
+        Patch::OnlyTerm(_) => format!("{} alone stands in the place of {old}", printer.text(patched)),
+        Patch::Stretched(by) => format!("the real part of {old} is multiplied by {}", number_text(by)),
         Patch::Turned(by) => format!("the imaginary part of {old} is multiplied by {}", number_text(by)),
         Patch::Times(other) => format!("{old} is multiplied by {}", printer.text(other)),
         Patch::Over(other) => format!("{old} is divided by {}", printer.text(other)),

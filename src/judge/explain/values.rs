@@ -13,9 +13,9 @@ use crate::program::{Condition, Id, Op, Real, Symbol};
 use crate::tensor::TensorName;
 
 /// Limits that people type.
-const LIMITS: [f64; 25] = [
-    1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0,
-    3.0, 4.0, 5.0, 8.0, 10.0, 15.0, 20.0,
+const LIMITS: [f64; 27] = [
+    1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.5, 0.75, 1.0,
+    1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 15.0, 20.0,
 ];
 /// Below this only 0 is.
 const ZERO: f64 = f32::MIN_POSITIVE as f64;
@@ -66,7 +66,8 @@ fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     let graph = &search.graph;
     let mut edits = Vec::new();
     for edit in plain {
-        let is_value = matches!(edit.patch, Patch::Number(_) | Patch::Instead(_) | Patch::Other(_));
+        let is_value =
+            matches!(edit.patch, Patch::Number(_) | Patch::Instead(_) | Patch::Other(_) | Patch::InEach(_));
         let is_tried = is_value || matches!(edit.patch, Patch::Times(_) | Patch::Over(_) | Patch::Scaled(_));
         let target = edit.target(graph);
         let extent_of = match edit.site {
@@ -97,7 +98,9 @@ fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
 /// Conditions on a value that hold somewhere and not everywhere; of inputs whether they are 0.
 fn dividing(search: &Search, (of, is_argument): (Id, bool)) -> Vec<Condition> {
     let is_input = matches!(search.graph.op(of), Op::Input(_)) && !is_argument;
-    let columns = search.order.iter().take(CHANNELS).map(|&row| {
+    // A coefficient is a channel of one value.
+    let count = if search.of_coefficients { search.order.len() } else { CHANNELS };
+    let columns = search.order.iter().take(count).map(|&row| {
         let at = search.case.problem.judged_channels[row];
         Evaluator::whole(search.case.problem, at).column(&search.graph, of, at)
     });

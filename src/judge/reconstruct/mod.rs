@@ -28,8 +28,6 @@
 //!
 //! What is found at chosen points is said of a case only if it explains the errors that the double build makes at the case's
 //! own elements ([`Reconstruction::explains`]), and only as much of it as is needed there.
-//!
-//! The name of a [fault model](super::faults) comes first where it agrees with the function at every point that was asked.
 
 pub mod conditions;
 pub mod cut;
@@ -59,12 +57,11 @@ use self::fit::{TOLERANCE, blurred};
 use self::function::Shape;
 use self::places::{Content, Place};
 use self::replaced::Replaced;
-use super::diagnose::{NEARLY, NEEDED, Work, variant};
-use super::faults::catalogue::{self, Entry};
-use super::faults::{Fault, step};
+use super::diagnose::{NEEDED, Work, sweep};
+use super::lost_digits;
 use crate::formula::Form;
 use crate::method::Method;
-use crate::problem::Weights;
+use crate::problem::{CoefficientProblem, Weights};
 use crate::results::Diagnosis;
 use crate::results::explained::OFF_SOMEWHERE;
 
@@ -107,8 +104,8 @@ impl Statement {
 pub struct Reconstruction {
     form: Form,
     weights: Weights,
-    /// The fault model that agrees with it wherever double is sure; often none.
-    model: Option<&'static Entry>,
+    /// The name of an edit that computes the same, and its sentence; often none.
+    known: Option<(String, String)>,
     statements: Vec<Statement>,
     /// Of which coefficients more is wrong than is said.
     not_all: Vec<(Which, String)>,
@@ -184,7 +181,15 @@ impl Reconstruction {
             .or_else(|| of(&|says| !matches!(says, Says::At(_))))
     }
 
-    /// All that is said, as one diagnosis: by the name of the fault model that it is, or of the coefficients that are wrong.
+    /// Finds the name of an edit that computes the same at steps of every size. What is so in places is no edit of the whole.
+    pub fn named(mut self, method: Method, evaluate: &Evaluate, work: &Work) -> Self {
+        if self.statements.iter().all(|one| matches!(one.says, Says::Is(..))) {
+            self.known = Everywhere::new(method, self.weights, evaluate).and_then(|all| all.known(work));
+        }
+        self
+    }
+
+    /// All that is said, as one diagnosis, by the name of the edit that it is, or of the coefficients that are wrong.
     pub fn whole(&self) -> Diagnosis {
         let mut whole = self.diagnosis(&vec![true; self.statements.len()], TOLERANCE);
         // Of what is wrong beside, and by no formula that is known, no case is told, as no formula explains it there.
@@ -210,11 +215,10 @@ impl Reconstruction {
         let not_all = self.not_all.iter().filter(|(which, _)| said.iter().any(|one| one.which == *which));
         let texts = said.iter().map(|one| &*one.text).chain(not_all.map(|(_, text)| &**text));
         let what = texts.collect::<Vec<_>>().join("; ");
-        let (name, what) = match self.model {
-            Some(model) => (model.name, format!("{}: {what}", model.what)),
-            None => (formula, what),
-        };
-        Diagnosis::new(name, what, residual)
+        match &self.known {
+            Some((name, sentence)) => Diagnosis::new(name.clone(), format!("{sentence}: {what}"), residual),
+            None => Diagnosis::new(formula, what, residual),
+        }
     }
 }
 
@@ -233,7 +237,7 @@ pub fn identify(
     // What has moved to another place would be a formula of both coefficients there.
     if let Some((text, true)) = permuted {
         let statements = vec![says(text)];
-        return Some(Reconstruction { form, weights, model: None, statements, not_all: Vec::new() });
+        return Some(Reconstruction { form, weights, known: None, statements, not_all: Vec::new() });
     }
     for (which, name) in NAMES {
         let right = difference::specified(form, which);
@@ -302,12 +306,8 @@ pub fn identify(
     if statements.is_empty() {
         return None;
     }
-    let model = model(&probe, method);
-    let mut found = Reconstruction { form, weights, model, statements, not_all: Vec::new() };
-    // A fault model has been tried on the grid, and says what its formula is.
-    if model.is_none() {
-        found.not_all = trial::not_all(&found, &probe);
-    }
+    let mut found = Reconstruction { form, weights, known: None, statements, not_all: Vec::new() };
+    found.not_all = trial::not_all(&found, &probe);
     // What was ended may have missed what says more.
     (!work.is_cut()).then_some(found)
 }
@@ -348,103 +348,86 @@ fn in_general(probe: &Probe, which: Which, z: &[Complex64], right: &Expansion) -
     specified.or(found.first()).cloned()
 }
 
-/// The fault model that agrees at every point with both coefficients, the most specific one.
-fn model(probe: &Probe, method: Method) -> Option<&'static Entry> {
-    let (points, steps) = everywhere(probe)?;
-    let agrees = |entry: &&Entry| {
-        entry.fault.applies_to(method)
-            && entry.fault.shows_in_coefficients(probe.weights)
-            && points.iter().zip(&steps).all(|(point, step)| {
-                let model = Model::new(&[entry.fault], method.into(), point);
-                model.is_unclear(point) || model.agrees(step, |_, allowed| allowed)
-            })
-    };
-    catalogue::ALL.iter().find(agrees)
-}
-
-/// What a fault model of a case says of all cases is tried on all steps.
+/// Steps of every size, on which an edit that explains a case is tried.
 pub struct Everywhere {
-    method: Method,
-    weights: Weights,
-    points: Vec<Point>,
-    steps: Vec<[Complex64; 2]>,
+    form: Form,
+    steps: CoefficientProblem,
+    got: [Vec<f32>; 2],
+    want: [Vec<f64>; 2],
 }
-
-/// So many points refute a fault model: one may lie next to a threshold.
-const REFUTED: usize = 3;
 
 impl Everywhere {
+    /// The steps of which f32 says something; none where the step function cannot be asked.
     pub fn new(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Self> {
-        let (points, steps) = everywhere(&Probe { weights, evaluate, own: None, work: &Work::default() })?;
-        Some(Everywhere { method, weights, points, steps })
+        let form = Form::from(method);
+        let (width, as_f32) =
+            (weights.width(), |x: Complex64| Complex64::new(f64::from(x.re as f32), f64::from(x.im as f32)));
+        let points: Vec<Point> = everywhere(weights)
+            .into_iter()
+            .map(|point| Point { a: as_f32(point.a), delta: f64::from(point.delta as f32), ..point })
+            .filter(|point| blurred(point.z()) <= UNCLEAR && point.z().re.abs() <= LARGEST)
+            .collect();
+        let returned = Probe { weights, evaluate, own: None, work: &Work::default() }.ask(&points)?;
+        let mut all = Everywhere {
+            form,
+            steps: CoefficientProblem::new(weights),
+            got: Default::default(),
+            want: Default::default(),
+        };
+        for (point, returned) in points.iter().zip(&returned) {
+            let wanted = NAMES.map(|(which, _)| difference::specified(form, which).value(point).0);
+            if !returned.iter().chain(&wanted).all(|value| value.is_finite()) {
+                continue;
+            }
+            let parts = |value: Complex64| [value.re, value.im].into_iter().take(width);
+            all.steps.delta.push(point.delta as f32);
+            all.steps.a.extend(parts(point.a).map(|part| part as f32));
+            all.steps.b.extend(parts(point.b).map(|part| part as f32));
+            for i in 0..2 {
+                all.got[i].extend(parts(returned[i]).map(|part| part as f32));
+                all.want[i].extend(parts(wanted[i]));
+            }
+        }
+        Some(all)
     }
 
-    /// Whether the step function is not what these fault models are together: the scan around it is right, and what they say
-    /// of Ā and B̄ may leave no more than [`NEARLY`] of what they change. Names of other findings are not refuted.
+    /// Whether the step function is not what an edit of this name makes of it: the scan around it is right.
     pub fn refutes(&self, name: &str) -> bool {
-        let Some(entries) = name.split(" + ").map(catalogue::find).collect::<Option<Vec<_>>>() else {
-            return false;
-        };
-        if entries.iter().any(|entry| !entry.fault.shows_in_coefficients(self.weights)) {
-            return true;
-        }
-        let faults: Vec<Fault> = entries.iter().map(|entry| entry.fault).collect();
-        let off = self.points.iter().zip(&self.steps).filter(|(point, step)| {
-            let model = Model::new(&faults, self.method.into(), point);
-            let right = Model::new(&[], self.method.into(), point);
-            let allowed =
-                |i: usize, allowed: f64| allowed.max(NEARLY * (model.steps[i] - right.steps[i]).norm());
-            step.iter().all(|got| got.is_finite()) && !model.is_unclear(point) && !model.agrees(step, allowed)
-        });
-        off.take(REFUTED).count() == REFUTED
+        // Which values these steps have does not tell what is so near some of them alone.
+        let is_of_values =
+            ["-near-0", "-far-from-0", "-above-limit", "-at-0"].iter().any(|at| name.ends_with(at));
+        let is_edit = name != lost_digits::NAME && !is_of_values;
+        is_edit && self.explained(&Work::for_names(name.split(" + "))).is_empty()
+    }
+
+    /// The edit that computes these steps: its name, and its sentence without the lines that differ.
+    fn known(&self, work: &Work) -> Option<(String, String)> {
+        let found = self.explained(work).into_iter().next()?;
+        let sentence = found.what.split(" (specified").next().unwrap_or_default().to_owned();
+        Some((found.name, sentence))
+    }
+
+    fn explained(&self, work: &Work) -> Vec<Diagnosis> {
+        let ([got_a_bar, got_b_bar], [a_bar, b_bar]) = (&self.got, &self.want);
+        sweep::diagnose(self.form, &self.steps, (got_a_bar, got_b_bar), (a_bar, b_bar), work)
     }
 }
 
-/// Steps of every size, and what is returned for them.
-fn everywhere(probe: &Probe) -> Option<(Vec<Point>, Vec<[Complex64; 2]>)> {
-    let z = expansion::arguments(probe.weights);
-    let b: &[Complex64] = match probe.weights {
+/// Where double itself loses more digits nothing is decided.
+const UNCLEAR: f64 = 1e-3;
+/// Largest |Re z| of a step that is tried.
+const LARGEST: f64 = 20.0;
+
+/// Steps of every size, with u = 1.
+fn everywhere(weights: Weights) -> Vec<Point> {
+    let z = expansion::arguments(weights);
+    let b: &[Complex64] = match weights {
         Weights::Real => &[Complex64::ONE, Complex64::new(-2.0, 0.0)],
         Weights::Complex => &[Complex64::ONE, Complex64::new(0.5, -1.5)],
     };
-    let ordinary = [0.25, 1.0, 2.0].iter().flat_map(|&delta| {
-        z.iter().flat_map(move |&z| b.iter().map(move |&b| Point { delta, a: z / delta, b, u: -0.5 }))
+    // Small ones show guards of steps, at z that are none.
+    let ordinary = [2.0_f64.powi(-30), 0.25, 1.0, 2.0].into_iter().flat_map(|delta| {
+        z.iter().flat_map(move |&z| b.iter().map(move |&b| Point { delta, a: z / delta, b, u: 1.0 }))
     });
-    let points: Vec<Point> = ordinary.chain(places::grid(probe.weights)).collect();
-    let steps = probe.ask(&points)?;
-    Some((points, steps))
-}
-
-/// Ā and B̄u as fault models have them, and the moduli that each is the sum of.
-struct Model {
-    steps: [Complex64; 2],
-    sizes: [f64; 2],
-    allowed: f64,
-}
-
-impl Model {
-    fn new(faults: &[Fault], form: Form, point: &Point) -> Self {
-        let variant = variant(form, faults);
-        let delta = variant.clamp.of(variant.step_delta.of(point.delta));
-        let a_bar = step::a_bar(&variant, delta, 0.0, point.a).value;
-        let terms = step::terms(&variant, delta, 0.0, point.a);
-        let u_higher = if variant.u_in_higher_terms { point.u } else { 1.0 };
-        let parts = [terms.first * point.u, terms.higher * u_higher, terms.neighbour * point.u];
-        let b_bar = parts.iter().sum::<Complex64>() * step::used(variant.b_use, point.b);
-        let size = parts.iter().map(|part| part.norm()).sum::<f64>() * point.b.norm().max(1.0);
-        Model { steps: [a_bar, b_bar], sizes: [a_bar.norm(), size], allowed: blurred(point.z()) }
-    }
-
-    /// Where double itself loses digits nothing is decided.
-    fn is_unclear(&self, point: &Point) -> bool {
-        self.allowed > 1e-3 || point.z().re.abs() > 20.0
-    }
-
-    /// Whether both are near what was returned, by as much as is allowed of each; where a model has no value nothing is decided.
-    fn agrees(&self, step: &[Complex64; 2], allowed: impl Fn(usize, f64) -> f64) -> bool {
-        (0..2).all(|i| {
-            let off = (step[i] - self.steps[i]).norm();
-            !self.steps[i].is_finite() || off <= allowed(i, self.allowed * self.sizes[i])
-        })
-    }
+    ordinary.chain(places::grid(weights).into_iter().map(|point| Point { u: 1.0, ..point })).collect()
 }

@@ -266,8 +266,8 @@ class Report:
             return f"{none}; worst {worst.tensor}[{at}]: the error is {worst.share:.2g} × its bound{of}"
 
         def sentence(cause: Diagnosis) -> str:
-            # The step is written in another way where it is made of another one.
-            return cause.what.replace("delta_l", "Δ_l")
+            # The step is written in another way where it is made of another one, and the lines of a program are those of its case.
+            return cause.what.replace("delta_l", "Δ_l").split(" (specified ")[0]
 
         def fits(cause: Diagnosis) -> tuple[int, int]:
             """The cases of which this very sentence is said, and those that have its name."""

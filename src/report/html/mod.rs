@@ -4,7 +4,7 @@
 //! and escaped, are taken as they are.
 
 mod cases;
-mod confusion;
+pub mod confusion;
 mod formulas;
 mod precision;
 mod problems;

@@ -2,7 +2,7 @@
 
 use super::backward::Backward;
 use super::part::Part;
-use crate::judge::faults::gradients::{Model, With};
+use crate::judge::explain::gradients::models::{Model, With};
 use crate::program::edit::{Edit, NO_CHOICE, Patch, bits};
 use crate::program::{Graph, Id, Program, Real, Symbol};
 use crate::tensor::GradientName;

@@ -1,12 +1,13 @@
 //! What a failed backward pass computed, as the specified one with an edit: the search of [`super`], for gradients (spec.md §6).
 //!
-//! [Models](crate::judge::faults::gradients), which are edits with a name that scripts know, come first. Each gradient is looked at
+//! [Models](crate::judge::explain::gradients::models), which are edits with a name that scripts know, come first. Each gradient is looked at
 //! where it is most wrong, and what that does not refute in whole.
 
 mod backward;
 mod edits;
 mod fit;
 mod hypothesis;
+pub mod models;
 mod names;
 mod part;
 mod rows;
@@ -21,13 +22,13 @@ use self::edits::{
 };
 use self::fit::{Fit, largest};
 use self::hypothesis::{Base, Change, Hypothesis, of_gradient};
+use self::models::{self as faults, Ends, Fault, Model, models, parts};
 use self::part::Part;
 use self::rows::channels;
 pub use self::rows::{Row, row, rows};
 use super::evaluate::Evaluator;
 use crate::formula::Form;
 use crate::judge::diagnose::{NEEDED, Work};
-use crate::judge::faults::gradients::{self as faults, Ends, Fault, Model, models, parts};
 use crate::judge::ulp::Format;
 use crate::method::Method;
 use crate::problem::conventions::Direction;
@@ -301,7 +302,10 @@ impl<'a> Search<'a> {
         let (mut graph, forward) = super::specified(form, problem);
         let mut forward = match writing.form {
             None => forward,
-            Some((a_bar, b_bar)) => Writing::Other { a_bar, b_bar }.program(form, problem, &mut graph)?,
+            Some((a_bar, b_bar)) => {
+                let (a_bar, b_bar) = (Some(a_bar), Some(b_bar));
+                Writing::Other { a_bar, b_bar }.program(form, problem, &mut graph)?
+            }
         };
         if let Some((_, count)) = writing.padded {
             let site = Site::Value(forward.last_state);

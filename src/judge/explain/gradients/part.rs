@@ -4,7 +4,7 @@ use super::Search;
 use super::fit::largest;
 use super::hypothesis::Base;
 use super::rows::{Element, Row, index_along};
-use crate::judge::faults::gradients::Ends;
+use crate::judge::explain::gradients::models::Ends;
 use crate::judge::numbers::roundest;
 use crate::program::{Axis, Id, Input, Op, Place, Real, Set, Symbol};
 use crate::tensor::GradientName::{self, Delta, U, Z};
