@@ -49,11 +49,6 @@ pub fn map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> T + Sync)) -> Vec<
     gather(all.len(), &|at| vec![task(&all[at])])
 }
 
-/// Results of a task for each item that it gives one for.
-pub fn filter_map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> Option<T> + Sync)) -> Vec<T> {
-    gather(all.len(), &|at| task(&all[at]).map_or(Vec::new(), |found| vec![found]))
-}
-
 /// Results of a task that gives any number for each item.
 pub fn flat_map<A: Sync, T: Send>(all: &[A], task: &(dyn Fn(&A) -> Vec<T> + Sync)) -> Vec<T> {
     gather(all.len(), &|at| task(&all[at]))

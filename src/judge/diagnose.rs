@@ -17,7 +17,7 @@
 //! the hypothesis' position, at least [`FEWEST_TOLD`] together or as many as there is wrong, have to say the same. The first channel of each
 //! such position counts for three: it says which one of as many as the sequence has.
 //!
-//! What nothing explains gets no diagnosis.
+//! A case that nothing explains gets no diagnosis.
 
 mod budget;
 pub(super) mod fit;

@@ -2,7 +2,11 @@
 
 use super::Program;
 use super::complex::{Powers, Product, Slip};
-use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Op, Real, Scan};
+use super::made::{
+    across_borders, circular, function_moved, in_each, other_direction, outside, padded, starting,
+    with_powers,
+};
 use super::mask::{Condition, Place, Set};
 use super::print::CONSTANTS;
 use crate::problem::InputType;
@@ -93,6 +97,11 @@ pub enum Patch {
     /// A scan whose positions have the state before, or an input that is read at another position, which are those of the sequence
     /// before, or of the next one, at the borders of packed ones; a last state that is the one before the sequence's first position.
     AcrossBorders,
+    /// A scan that carries its state, times a number, over the edges of chunks of so many positions, in its own direction.
+    Carried {
+        by: Real,
+        length: u32,
+    },
     /// A scan that runs the other way.
     Reversed,
     /// A scan whose positions have the state before, or after, the other one.
@@ -287,6 +296,14 @@ impl Edit {
                 Some(scan) => graph.add(Op::Scan(Scan { borders, ..scan })),
                 None => target,
             },
+            Patch::Carried { by, length } => match of_scan(graph) {
+                Some(scan) => {
+                    let at =
+                        if scan.reversed { Set::BeforeMultiples(length) } else { Set::Multiples(length) };
+                    graph.add(Op::Scan(Scan { carried: Some((by, at)), ..scan }))
+                }
+                None => target,
+            },
             Patch::AcrossBorders => across_borders(graph, target).unwrap_or(target),
             Patch::Reversed => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { reversed: !scan.reversed, ..scan })),
@@ -315,7 +332,10 @@ impl Edit {
         let is_input = |id: Id| matches!(graph.op(id), Op::Input(_));
         let is_far = matches!(self.patch, Patch::At(Axis::Position, Index::Reversed | Index::At(_)));
         let reads_end = matches!(self.patch, Patch::Other(id) if matches!(graph.op(id), Op::At { index: Index::BlockEnd(_), .. }));
+        // A scan against the sequence has passed edges behind.
+        let is_carried_against = matches!((self.site, self.patch), (Site::Both(..), Patch::Carried { .. }));
         reads_end
+            || is_carried_against
             || is_far && !is_input(self.target(graph))
             || matches!(
                 self.patch,
@@ -391,7 +411,7 @@ impl Edit {
             Patch::Instead(Some(Function::Series(_, 1..=3))) => 2.75,
             Patch::Borders(Borders::None) | Patch::AcrossBorders => 3.5,
             Patch::Reversed | Patch::Exclusive | Patch::Borders(_) => 3.75,
-            Patch::Exchanged => 4.0,
+            Patch::Exchanged | Patch::Carried { .. } => 4.0,
             Patch::Instead(Some(_)) => 4.5,
             Patch::At(_, Index::Shifted(by)) => 3.0 + f64::from(by.abs().min(4)),
             Patch::At(_, Index::Held(_) | Index::Clamped(_) | Index::Rolled(_)) => 4.25,
@@ -459,174 +479,5 @@ pub fn bits(number: f64) -> f64 {
 
 /// Factors that are tried without a look at the data: a sign that is lost, what is added twice, and half of a sum.
 pub const FACTORS: [f64; 3] = [-1.0, 2.0, 0.5];
-/// Items back to which a state that is not reset is followed.
-const ITEMS: usize = 4;
 /// Bits of a number that nobody would have typed.
 pub const NO_CHOICE: f64 = 20.0;
-
-/// A program in which a term of a sum is added to what the sum is an operand of.
-fn outside(graph: &mut Graph, program: &Program, (user, sum): (Id, Id), term: usize) -> Program {
-    let mut terms = graph.op(sum).operands();
-    let moved = terms.remove(term);
-    let rest = graph.sum(terms);
-    let op = graph.op(user).clone();
-    let operands: Vec<Id> = op.operands().iter().map(|id| if *id == sum { rest } else { *id }).collect();
-    let inner = graph.add(op.with(&operands));
-    let new = graph.sum([inner, moved]);
-    let nodes = graph.replaced(&program.nodes(), user, new);
-    program.of_nodes(&nodes)
-}
-
-/// A product with the function of its last factor that is one taken of the others.
-fn function_moved(graph: &mut Graph, product: Id) -> Option<Id> {
-    let mut others = graph.op(product).operands();
-    let at = others.iter().rposition(|factor| matches!(graph.op(*factor), Op::Apply(..)))?;
-    let Op::Apply(function, argument) = *graph.op(others.remove(at)) else { return None };
-    let rest = graph.product(others);
-    let moved = graph.apply(function, rest);
-    Some(graph.product([argument, moved]))
-}
-
-/// A product whose repeated factor is a power that is made of complex products of some kind.
-fn with_powers(graph: &mut Graph, product: Id, powers: Powers) -> Option<Id> {
-    let factors = graph.op(product).operands();
-    let count = |id: &Id| factors.iter().filter(|other| *other == id).count();
-    let repeated = *factors.iter().max_by_key(|id| count(id)).filter(|id| count(id) > 1)?;
-    let power = graph.apply(Function::Power(count(&repeated) as u8, powers), repeated);
-    let others: Vec<Id> = factors.iter().copied().filter(|id| *id != repeated).chain([power]).collect();
-    Some(graph.product(others))
-}
-
-/// A scan around a ring: x_l (1 − P_{L−1}) + P_l x_{L−1}, where P_l is the product of the decays up to l. Inputs behind l reach it once
-/// around the end, and those before it not twice.
-fn circular(graph: &mut Graph, scan: Scan) -> Id {
-    let (zero, one, minus) = (graph.number(0.0), graph.number(1.0), graph.number(-1.0));
-    let state = graph.add(Op::Scan(scan));
-    let product = graph.add(Op::Scan(Scan { drive: zero, start: one, exclusive: false, ..scan }));
-    let (last, all) = (graph.add(Op::Last(state)), graph.add(Op::Last(product)));
-    let around = graph.product([product, last]);
-    let twice = graph.product([minus, all, state]);
-    graph.sum([state, twice, around])
-}
-
-/// Builds what a scan against the sequence ends with.
-fn other_direction(graph: &mut Graph, state: Id) -> Option<Id> {
-    let Op::Scan(scan) = *graph.op(state) else { return None };
-    let against = graph.add(Op::Scan(Scan { reversed: !scan.reversed, exclusive: false, ..scan }));
-    let first = graph.add(Op::At { of: against, axis: Axis::Position, index: Index::At(0) });
-    Some(graph.add(Op::Last(first)))
-}
-
-/// A value whose functions, or products, are all others.
-fn in_each(graph: &mut Graph, target: Id, each: Each) -> Id {
-    let mut new = target;
-    for id in graph.reached(&[target]) {
-        let other = match (each, graph.op(id).clone()) {
-            (Each::Series(terms), Op::Apply(Function::Phi(k @ 1..), of)) => {
-                graph.apply(Function::Series(k, terms), of)
-            }
-            (Each::Once(factor), Op::Product(mut factors))
-                if factors.iter().filter(|id| **id == factor).count() > 1 =>
-            {
-                factors.retain(|id| *id != factor);
-                graph.product([factors, vec![factor]].concat())
-            }
-            _ => continue,
-        };
-        new = graph.replaced(&[new], id, other)[0];
-    }
-    new
-}
-
-/// Reads what stands beside a position over the borders of packed sequences.
-fn across_borders(graph: &mut Graph, target: Id) -> Option<Id> {
-    let axis = Axis::Position;
-    // The state before a position, from the initial state on.
-    let before = |graph: &mut Graph, of: Id, start: Id| {
-        let before = graph.add(Op::At { of, axis, index: Index::Across(-1) });
-        let when = Condition::At(Place::positions(Set::Only(0)));
-        match graph.op(start) {
-            Op::Number(Real::ZERO) => before,
-            _ => graph.add(Op::Choose { when, yes: start, no: before }),
-        }
-    };
-    match *graph.op(target) {
-        Op::Scan(scan) if scan.exclusive => {
-            let of = graph.add(Op::Scan(Scan { exclusive: false, ..scan }));
-            Some(match scan.reversed {
-                true => graph.add(Op::At { of, axis, index: Index::Shifted(1) }),
-                false => before(graph, of, scan.start),
-            })
-        }
-        Op::Last(of) => {
-            let Op::Scan(scan) = *graph.op(of) else { return None };
-            let before = before(graph, of, scan.start);
-            Some(graph.add(Op::First(before)))
-        }
-        Op::At { of, axis, index: Index::Held(by) } => {
-            Some(graph.add(Op::At { of, axis, index: Index::Across(by) }))
-        }
-        _ => None,
-    }
-}
-
-/// A scan that starts from something else.
-fn starting(graph: &mut Graph, scan: Scan, start: Start) -> Id {
-    let last = |graph: &mut Graph, scan: Scan| {
-        let of = graph.add(Op::Scan(Scan { exclusive: false, ..scan }));
-        graph.add(Op::Last(of))
-    };
-    match start {
-        Start::Initial => {
-            let start = graph.input(Input::InitialState);
-            graph.add(Op::Scan(Scan { start, ..scan }))
-        }
-        Start::Last => {
-            let along = Scan { reversed: false, ..scan };
-            let start = last(graph, along);
-            graph.add(Op::Scan(Scan { start, ..scan }))
-        }
-        Start::Undecayed => {
-            let one = graph.number(1.0);
-            let decay = match graph.is_packed() {
-                true => {
-                    let (minus, begins) = (graph.number(-1.0), graph.input(Input::Begins));
-                    let opposite = graph.product([minus, begins]);
-                    let within = graph.sum([one, opposite]);
-                    let decayed = graph.product([within, scan.decay]);
-                    graph.sum([begins, decayed])
-                }
-                false => {
-                    let when = Condition::At(Place::positions(Set::Only(0)));
-                    graph.add(Op::Choose { when, yes: one, no: scan.decay })
-                }
-            };
-            graph.add(Op::Scan(Scan { decay, ..scan }))
-        }
-        Start::ItemBefore => {
-            // Each item adds to what those before have left.
-            let mut whole = scan;
-            for _ in 0..ITEMS {
-                let of = last(graph, whole);
-                let before = graph.add(Op::At { of, axis: Axis::Item, index: Index::Shifted(-1) });
-                let start = graph.sum([scan.start, before]);
-                whole = Scan { start, ..scan };
-            }
-            graph.add(Op::Scan(whole))
-        }
-    }
-}
-
-/// A last state after so many positions more, at which delta and u are 0.
-fn padded(graph: &mut Graph, last: Id, count: u32) -> Option<Id> {
-    let Op::Last(of) = *graph.op(last) else { return None };
-    let decay = padded_decay(graph, of)?;
-    Some(graph.product([vec![last], vec![decay; count as usize]].concat()))
-}
-
-/// Decay of a scan at a padded position.
-pub fn padded_decay(graph: &mut Graph, state: Id) -> Option<Id> {
-    let Op::Scan(scan) = *graph.op(state) else { return None };
-    let (delta, zero) = (graph.input(Input::Delta), graph.number(0.0));
-    Some(graph.replaced(&[scan.decay], delta, zero)[0])
-}

@@ -10,9 +10,11 @@ pub mod build;
 pub mod complex;
 pub mod edit;
 pub mod graph;
+pub mod made;
 pub mod mask;
 pub mod print;
 pub mod proposed;
+mod reads;
 pub mod writing;
 
 pub use self::graph::{

@@ -6,6 +6,7 @@ use super::complex::{Powers, Product, Slip};
 use super::edit::{Each, Edit, FACTORS, Patch, Site, Start};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Place, Set};
+use super::reads::indices;
 use super::{Program, Symbol};
 use crate::formula::Fraction;
 use crate::problem::{InputType, Problem, Weights};
@@ -234,6 +235,7 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
     }
     edits.extend(cut_off(program, problem));
     edits.extend(in_each(graph, program));
+    edits.extend(carried(graph, program, problem));
     edits.extend(constants(graph, &reached));
     edits.extend(chunk_starts(graph, program));
     edits
@@ -307,6 +309,19 @@ fn in_each(graph: &Graph, program: &Program) -> Vec<Edit> {
     let once = (parts.iter().filter(repeats).count() > 1).then_some(Each::Once(step));
     let all = series.chain(once);
     all.map(|each| Edit { site: Site::Value(scan.drive), patch: Patch::InEach(each), when: None }).collect()
+}
+
+/// States that are lost, or count twice, at the edges of chunks of usual lengths, in each direction that there is.
+fn carried(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
+    // Another way of writing has other edges.
+    let is_scan = |id: &Id| matches!(graph.op(*id), Op::Scan(_));
+    let Some(state) = program.find(Symbol::State).filter(is_scan) else { return Vec::new() };
+    let against = program.find(Symbol::ReversedState);
+    let site = against.map_or(Site::Value(state), |against| Site::Both(state, against));
+    let lengths =
+        (3..12).map(|power| 1u32 << power).filter(|length| (*length as usize) < problem.shape.seqlen);
+    let of = |length| [0.0, 2.0].map(|by| Patch::Carried { by: Real::new(by), length });
+    lengths.flat_map(of).map(|patch| Edit { site, patch, when: None }).collect()
 }
 
 /// Outputs in 16 bits that are cut off, and not rounded to nearest.
@@ -481,92 +496,6 @@ fn applied(graph: &Graph, target: Id, problem: &Problem) -> Vec<Function> {
         _ if extent.position => vec![Softplus, Sigmoid, Silu, Tanh, Relu, Exp, Abs],
         _ => vec![Exp, Sigmoid],
     }
-}
-
-/// Other indices at which a node may be read.
-fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis, Index)> {
-    let (extent, shape) = (graph.extent(target), problem.shape);
-    let mut all = Vec::new();
-    let shifted = |by: i32| [Index::Shifted(by), Index::Rolled(by)];
-    let Op::Input(input) = graph.op(target) else {
-        if matches!(graph.op(target), Op::Scan(scan) if scan.exclusive) && shape.dstate > 1 {
-            // A slot that all share.
-            let last = Index::At(shape.dstate as u32 - 1);
-            all.extend(
-                [Index::At(0), last, Index::Rolled(-1), Index::Rolled(1)].map(|index| (Axis::State, index)),
-            );
-        }
-        if problem.packed.is_some() && matches!(graph.op(target), Op::First(_) | Op::Last(_)) {
-            all.extend([-1, 1].map(|by| (Axis::Position, Index::Sequence(by))));
-        } else if extent.position {
-            all.extend([-1, 1].map(|by| (Axis::Position, Index::Shifted(by))));
-            all.extend(
-                [Index::Held(1), Index::Clamped(-1), Index::Reversed].map(|index| (Axis::Position, index)),
-            );
-        }
-        return all;
-    };
-    let of_states = matches!(input, Input::InitialState | Input::LastStateGradient);
-    let of_channels = of_states || matches!(input, Input::U | Input::Delta | Input::Z | Input::OutGradient);
-    let of_groups = matches!(input, Input::B | Input::C) && extent.position;
-    if of_states && extent.position {
-        let others =
-            [Index::FirstSequence, Index::OnlyFirstSequence, Index::Sequence(-1), Index::Sequence(1)];
-        all.extend(others.map(|index| (Axis::Position, index)));
-    } else if extent.position && shape.seqlen > 1 {
-        let others = [Index::Held(1), Index::Clamped(-1), Index::Reversed, Index::At(0)];
-        let all_shifted = [-1, 1, -2, 2].into_iter().flat_map(shifted);
-        // A block that is read before the next one is there.
-        let earlier = (3..9).map(|k| 1i32 << k).filter(|k| (*k as usize) < shape.seqlen);
-        let all_shifted = all_shifted.chain(earlier.map(|by| Index::Shifted(-by)));
-        let blocks = (1..9).map(|k| 1u32 << k).filter(|k| (*k as usize) < shape.seqlen);
-        let blocks = blocks.flat_map(|k| [Index::BlockStart(k), Index::Modulo(k), Index::ReversedIn(k)]);
-        all.extend(all_shifted.chain(others).chain(blocks).map(|index| (Axis::Position, index)));
-    }
-    let is_weight = matches!(input, Input::A | Input::D | Input::DeltaBias) || !of_channels && !of_groups;
-    let last = match (of_channels, of_groups, is_weight) {
-        _ if of_states => shape.dstate.min(shape.dim),
-        (true, ..) => shape.seqlen.min(shape.dim),
-        (_, true, _) => shape.seqlen.min(shape.dstate),
-        _ => shape.dstate.min(shape.dim),
-    };
-    if last > 1 && !matches!(input, Input::D | Input::DeltaBias) {
-        all.push((Axis::State, Index::Transposed));
-    }
-    if problem.weights == Weights::Complex && extent.state {
-        all.push((Axis::State, Index::Halves));
-    }
-    let rows = || [Index::At(0), Index::Reversed].into_iter().chain([1, -1].into_iter().flat_map(shifted));
-    if shape.batch > 1 && of_channels {
-        all.push((Axis::Item, Index::Transposed));
-    }
-    if shape.batch > 1 && (of_channels || of_groups) {
-        all.extend(rows().map(|index| (Axis::Item, index)));
-    }
-    if shape.dim > 1 && !of_groups {
-        all.extend(rows().map(|index| (Axis::Channel, index)));
-        let heads = [2, 4, 8].into_iter().filter(|k| (*k as usize) < shape.dim);
-        all.extend(heads.map(|k| (Axis::Channel, Index::BlockStart(k))));
-        if let Some(by) = problem.channels_of_a_step() {
-            let (heads, by) = ((shape.dim / by) as u32, by as u32);
-            all.extend([Index::Strided(heads), Index::Exchanged(by)].map(|index| (Axis::Channel, index)));
-        }
-    }
-    if shape.groups > 1 && of_groups {
-        all.extend(
-            [Index::At(0), Index::Modulo(shape.groups as u32), Index::Rolled(1)]
-                .map(|index| (Axis::Group, index)),
-        );
-        let of_group = (shape.dim / shape.groups) as u32;
-        let blocks = (1..7)
-            .map(|power| 1 << power)
-            .filter(|k| (*k as usize) < shape.dim && !of_group.is_multiple_of(*k));
-        all.extend(blocks.map(|k| (Axis::Group, Index::BlockStart(k))));
-    }
-    if shape.dstate > 1 && extent.state {
-        all.extend(rows().map(|index| (Axis::State, index)));
-    }
-    all
 }
 
 /// Other borders of packed sequences at which a scan may start anew.

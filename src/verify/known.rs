@@ -1,5 +1,6 @@
-//! What is known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, and what copies of the kernels return that several backends have in common. A single run keeps it as long as the
-//! problem is at hand. Several runs in one process can share it.
+//! Facts that are known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, and what copies of the kernels
+//! return that several backends have in common. A single run keeps them as long as the problem is at hand. Several runs in one process
+//! can share them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;

@@ -15,7 +15,7 @@ use crate::results::Diagnosis;
 use crate::sorted;
 use crate::tensor::{TensorName, Tensors};
 
-/// What explains computed coefficients (f32, (n)·w; Ā and B̄) of which the truth says `want`, best first.
+/// Explains computed coefficients (f32, (n)·w; Ā and B̄), of which the truth says `want`, best first.
 pub fn diagnose(
     form: impl Into<Form>,
     problem: &CoefficientProblem,

@@ -51,12 +51,6 @@ impl Row {
         self.bound.push(bound);
         self.beyond.push(beyond);
     }
-
-    /// Elements of which nothing is known.
-    pub fn unknown(len: usize, width: usize) -> Self {
-        let none = vec![f64::NAN; len];
-        Row { values: none.repeat(width), bound: none, beyond: vec![false; len] }
-    }
 }
 
 /// A channel, as a program computes it.

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::Search;
 use super::evaluate::Evaluator;
-use crate::program::edit::{self, Edit, Patch, Site};
+use crate::program::edit::{Edit, Patch, Site};
+use crate::program::made;
 use crate::program::{Axis, Index, Op};
 use crate::tensor::TensorName;
 
@@ -39,7 +40,7 @@ pub fn edits(search: &mut Search) -> Vec<Edit> {
         Edit { site, patch, when: None }
     });
     let mut edits: Vec<Edit> = early.collect();
-    if let Some(decay) = edit::padded_decay(&mut search.graph, state) {
+    if let Some(decay) = made::padded_decay(&mut search.graph, state) {
         let decays = whole.column(&search.graph, decay, at);
         // The state in which the count shows best: the larger its decay the more a step is.
         let counts = (0..shape.dstate).filter_map(|n| {

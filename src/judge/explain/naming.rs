@@ -145,6 +145,8 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Some(constant) => format!("{constant}-real"),
             None => format!("{of}-real-part-scaled"),
         },
+        Patch::Carried { by: Real::ZERO, .. } => "chunk-state-forgotten".to_owned(),
+        Patch::Carried { .. } => "chunk-state-doubled".to_owned(),
         Patch::CutOff(_) => "store-truncated".to_owned(),
         Patch::InEach(Each::Series(terms)) => format!("phi-taylor-{terms}"),
         Patch::InEach(Each::Once(_)) => "inverse-delta-extra".to_owned(),

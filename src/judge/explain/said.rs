@@ -213,6 +213,10 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::InEach(Each::Once(factor)) => {
             format!("every term of {old} has one factor {}", printer.text(factor))
         }
+        Patch::Carried { by, length } => {
+            let becomes = if by.value() == 0.0 { "is lost" } else { "counts twice" };
+            format!("the state that the scan of {old} carries {becomes} at multiples of {length}")
+        }
         Patch::CutOff(to) => format!("{old} is cut off to {to} as it is stored, not rounded to nearest"),
         Patch::OnlyTerm(_) => format!("{} alone stands in the place of {old}", printer.text(patched)),
         Patch::Stretched(by) => format!("the real part of {old} is multiplied by {}", number_text(by)),

@@ -1,4 +1,6 @@
-//! What became of every fault when it was planted in the kernels: the harness tested, not the run.
+//! Names of every fault when it was planted in the kernels: the harness tested, not the run.
+
+use std::cmp::Reverse;
 
 use minijinja::{Value, context};
 use serde::{Deserialize, Serialize};
@@ -29,12 +31,13 @@ pub(super) fn confusion() -> Value {
     let record = record();
     let marks = || record.iter().flat_map(|row| &row.marks).flat_map(|marks| marks.chars());
     let row = |row: &RecordedFault| {
-        let names = row.named.iter().map(|(name, _)| &**name);
+        let mut named: Vec<_> = row.named.iter().collect();
+        named.sort_by_key(|(_, count)| Reverse(*count));
         context! {
             fault => &row.fault,
             // One for each method.
             cells => row.marks.iter().map(|marks| cell(marks)).collect::<Vec<_>>(),
-            names => names.collect::<Vec<_>>().join(", "),
+            names => named.iter().map(|(name, _)| name.as_str()).map(Value::from).collect::<Vec<_>>(),
         }
     };
     context! {

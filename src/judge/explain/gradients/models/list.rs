@@ -3,7 +3,7 @@
 use super::sums::is_of_channels;
 use super::{Change, Fault, Side};
 use crate::problem::InputType;
-use crate::program::edit::padded_decay;
+use crate::program::made::padded_decay;
 use crate::program::{
     Accumulator, Axis, Condition, Function, Id, Index, Input, Op, Over, Place, Real, Scan, Set, Symbol,
 };
