@@ -46,7 +46,7 @@
 //! | where a failure is | [`judge::location`] |
 //! | what a failure can look like | [`judge::explain`], [`judge::diagnose`] |
 //! | what a kernel computes, as a program with edits | [`program`], [`judge::explain`] |
-//! | what a failure of gradients can look like | [`judge::explain::gradients::models`], [`judge::explain::gradients`] |
+//! | what a failure of gradients can look like | [`judge::explain::gradients`] |
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |

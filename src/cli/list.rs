@@ -65,7 +65,10 @@ impl What {
             What::Regimes => regime::all().len() + sweep::all().len() + dense::all().len(),
             What::Functions => ScalarFunction::ALL.len(),
             What::Backends => Choice::ALL.len(),
-            What::Faults => explain::names().len() + gradients::listed().len(),
+            What::Faults => {
+                let (of_edits, of_rules) = gradients::listed();
+                explain::names().len() + of_edits.len() + of_rules.len()
+            }
             What::Checks => Check::ALL.len(),
         }
     }
@@ -166,18 +169,21 @@ fn backends() -> String {
 }
 
 fn faults() -> String {
-    let (names, of_gradients) = (explain::names(), gradients::listed());
+    let (names, (of_gradients, of_rules)) = (explain::names(), gradients::listed());
     let heading = format!(
         "{} of edits of forward passes that scripts may know; any other edit has a name that is made of its place and of what is there, \
-         as skip-missing, delta-late or c-states-reversed. Then {} of backward passes. What is computed in the place of what is \
-         specified is said in words with each",
+         as skip-missing, delta-late or c-states-reversed. Then {} of backward passes, and {} of ways to differentiate. What is computed \
+         in the place of what is specified is said in words with each",
         count(names.len(), "name"),
-        of_gradients.len()
+        of_gradients.len(),
+        of_rules.len()
     );
     let mut text = wrap("", &heading, console::width()) + "\n";
     text += &wrap("  ", &names.join(", "), console::width());
-    text += &format!("\n\n{} of backward passes\n", count(of_gradients.len(), "fault model"));
-    for (name, what) in of_gradients {
+    text += &format!("\n\n{} of edits of backward passes\n", count(of_gradients.len(), "name"));
+    text += &wrap("  ", &of_gradients.join(", "), console::width());
+    text += &format!("\n\n{} to differentiate\n", count(of_rules.len(), "way"));
+    for (name, what) in of_rules {
         text += &row(&name, 40, &what);
     }
     text

@@ -1,5 +1,5 @@
 //! What explains wrong gradients of coefficients, one step of a scan for each element ([`crate::problem::one_step`]): lost digits;
-//! that they are those of another method, or nowhere conjugated, by whose own bounds they pass; and the fault models of backward
+//! that they are those of another method, or nowhere conjugated, by whose own bounds they pass; and edits of backward
 //! passes, as far as a backward of coefficients can have them.
 
 use super::budget::gradient::{self, GradientBudget, Pass};
@@ -20,7 +20,7 @@ pub const UNCONJUGATED: (&str, &str) = (
     "the derivatives are not conjugated, as JAX has it: PyTorch's gradient is ∂L/∂Re + i ∂L/∂Im",
 );
 
-/// Parts of the names of models whose fault is the scan's around the coefficients. An element is a channel, a batch and a sequence
+/// Parts of the names of edits whose fault is the scan's around the coefficients. An element is a channel, a batch and a sequence
 /// of its own here, so that some of them agree with what is wrong with the coefficients.
 const OF_THE_SCAN: [&str; 6] = ["adjoint", "batch", "channel", "group", "position", "state"];
 

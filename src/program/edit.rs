@@ -2,12 +2,12 @@
 
 use super::Program;
 use super::complex::{Powers, Product, Slip};
-use super::graph::{Axis, Borders, Function, Graph, Id, Index, Op, Real, Scan};
+use super::graph::{Accumulator, Axis, Borders, Function, Graph, Id, Index, Op, Over, Real, Scan};
 use super::made::{
-    across_borders, circular, function_moved, in_each, other_direction, outside, padded, starting,
+    across_borders, carrying, circular, function_moved, in_each, other_direction, outside, padded, starting,
     with_powers,
 };
-use super::mask::{Condition, Place, Set};
+use super::mask::{Condition, Place};
 use super::print::CONSTANTS;
 use crate::problem::InputType;
 
@@ -30,7 +30,7 @@ pub enum Site {
         operand: usize,
         of: Id,
     },
-    /// Two inputs that are read alike, B and C.
+    /// Two values that are alike: B and C, or those of the scans in both directions.
     Both(Id, Id),
 }
 
@@ -97,11 +97,13 @@ pub enum Patch {
     /// A scan whose positions have the state before, or an input that is read at another position, which are those of the sequence
     /// before, or of the next one, at the borders of packed ones; a last state that is the one before the sequence's first position.
     AcrossBorders,
-    /// A scan that carries its state, times a number, over the edges of chunks of so many positions, in its own direction.
+    /// A scan that carries something else over the edges of chunks of so many positions, in its own direction.
     Carried {
-        by: Real,
+        what: Carry,
         length: u32,
     },
+    /// A sum over others, or one that is kept in a narrow type.
+    Summed(Over, Option<Accumulator>),
     /// A scan that runs the other way.
     Reversed,
     /// A scan whose positions have the state before, or after, the other one.
@@ -117,6 +119,21 @@ pub enum Each {
     Series(u8),
     /// A factor that stands in a product more than once stands there once.
     Once(Id),
+}
+
+/// Values that a scan may carry over the edge of a chunk by mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// Its state times a number.
+    Times(Real),
+    /// Its state, which the step that it arrives at decays so many times.
+    Decayed(u8),
+    /// What the scan starts from.
+    Start,
+    /// Its right state of so many positions before.
+    Before(u32),
+    /// Its right state in a narrow type.
+    Rounded(InputType),
 }
 
 /// Starts that a scan may have by mistake.
@@ -296,13 +313,19 @@ impl Edit {
                 Some(scan) => graph.add(Op::Scan(Scan { borders, ..scan })),
                 None => target,
             },
-            Patch::Carried { by, length } => match of_scan(graph) {
-                Some(scan) => {
-                    let at =
-                        if scan.reversed { Set::BeforeMultiples(length) } else { Set::Multiples(length) };
-                    graph.add(Op::Scan(Scan { carried: Some((by, at)), ..scan }))
-                }
+            Patch::Carried { what, length } => match of_scan(graph) {
+                Some(scan) => carrying(graph, scan, what, length),
                 None => target,
+            },
+            Patch::Summed(over, kept) => match *graph.op(target) {
+                Op::Fold(of, _) => {
+                    let of = match *graph.op(of) {
+                        Op::Fold(inner, _) if over == Over::ItemsAndPositions => inner,
+                        _ => of,
+                    };
+                    graph.add(kept.map_or(Op::Fold(of, over), |sum| Op::Accumulate(of, over, sum)))
+                }
+                _ => target,
             },
             Patch::AcrossBorders => across_borders(graph, target).unwrap_or(target),
             Patch::Reversed => match of_scan(graph) {
@@ -349,7 +372,15 @@ impl Edit {
 
     /// Whether something is kept in a narrow type.
     pub fn rounds(&self) -> bool {
-        matches!(self.patch, Patch::Rounded(_) | Patch::Stored(_))
+        matches!(
+            self.patch,
+            Patch::Rounded(_)
+                | Patch::Stored(_)
+                | Patch::Summed(_, Some(_))
+                | Patch::Carried { what: Carry::Rounded(_), .. }
+                // A slope that loses its digits in f32: what it has left is rounded like a narrow type.
+                | Patch::Instead(Some(Function::CancellingSigmoid))
+        )
     }
 
     /// Whether its number was found in the data.
@@ -412,6 +443,8 @@ impl Edit {
             Patch::Borders(Borders::None) | Patch::AcrossBorders => 3.5,
             Patch::Reversed | Patch::Exclusive | Patch::Borders(_) => 3.75,
             Patch::Exchanged | Patch::Carried { .. } => 4.0,
+            Patch::Summed(_, None) => 4.5,
+            Patch::Summed(_, Some(sum)) => 5.0 + f64::from(u8::from(sum.rounds_added)) / 4.0,
             Patch::Instead(Some(_)) => 4.5,
             Patch::At(_, Index::Shifted(by)) => 3.0 + f64::from(by.abs().min(4)),
             Patch::At(_, Index::Held(_) | Index::Clamped(_) | Index::Rolled(_)) => 4.25,

@@ -86,6 +86,8 @@ pub enum Function {
     /// −log(−x)
     NegatedLogOfNegated,
     Sigmoid,
+    /// The sigmoid as 1 − e^−softplus(x) in f32, which cancels where it is small.
+    CancellingSigmoid,
     Tanh,
     Relu,
     Abs,

@@ -2,7 +2,7 @@
 
 use super::Program;
 use super::complex::Powers;
-use super::edit::{Each, Start};
+use super::edit::{Carry, Each, Start};
 use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Condition, Place, Set};
 
@@ -160,6 +160,39 @@ pub(super) fn starting(graph: &mut Graph, scan: Scan, start: Start) -> Id {
             graph.add(Op::Scan(whole))
         }
     }
+}
+
+/// A scan that carries something else over the edges of chunks of so many positions.
+pub(super) fn carrying(graph: &mut Graph, scan: Scan, what: Carry, length: u32) -> Id {
+    let at = if scan.reversed { Set::BeforeMultiples(length) } else { Set::Multiples(length) };
+    let when = Condition::At(Place::positions(at));
+    let arriving = Scan { exclusive: true, ..scan };
+    let from = match what {
+        Carry::Times(by) => return graph.add(Op::Scan(Scan { carried: Some((by, at)), ..scan })),
+        Carry::Decayed(times) => {
+            let yes = graph.product(vec![scan.decay; times.into()]);
+            let decay = graph.add(Op::Choose { when, yes, no: scan.decay });
+            return graph.add(Op::Scan(Scan { decay, ..scan }));
+        }
+        Carry::Start => scan.start,
+        Carry::Before(count) => {
+            let of = graph.add(Op::Scan(arriving));
+            let by = if scan.reversed { count as i32 } else { -(count as i32) };
+            graph.add(Op::At { of, axis: Axis::Position, index: Index::Shifted(by) })
+        }
+        Carry::Rounded(to) => {
+            let of = graph.add(Op::Scan(arriving));
+            graph.add(Op::Round(of, to))
+        }
+    };
+    let zero = graph.number(0.0);
+    let decay = graph.add(Op::Choose { when, yes: zero, no: scan.decay });
+    let carried = graph.product([scan.decay, from]);
+    let begun = graph.sum([scan.drive, carried]);
+    let drive = graph.add(Op::Choose { when, yes: begun, no: scan.drive });
+    let new = graph.add(Op::Scan(Scan { decay, drive, ..scan }));
+    // The state before an edge is the one that is carried over it.
+    if scan.exclusive { graph.add(Op::Choose { when, yes: from, no: new }) } else { new }
 }
 
 /// A last state after so many positions more, at which delta and u are 0.

@@ -470,6 +470,7 @@ fn function_text(function: Function) -> String {
         Function::NaiveSoftplus => "log1p_of_f32_exp".to_owned(),
         Function::SoftplusRest => "log1p_of_exp_of_minus_abs".to_owned(),
         Function::Sigmoid => "σ".to_owned(),
+        Function::CancellingSigmoid => "one_minus_f32_exp_of_minus_softplus".to_owned(),
         Function::Silu => "silu".to_owned(),
         Function::QuickGelu => "quick_gelu".to_owned(),
         Function::NegatedExp => "−exp".to_owned(),

@@ -3,9 +3,9 @@
 use std::f64::consts::{LN_2, LOG2_E};
 
 use super::complex::{Powers, Product, Slip};
-use super::edit::{Each, Edit, FACTORS, Patch, Site, Start};
+use super::edit::{Carry, Each, Edit, FACTORS, Patch, Site, Start};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
-use super::mask::{Place, Set};
+use super::mask::{Condition, Place, Set};
 use super::reads::indices;
 use super::{Program, Symbol};
 use crate::formula::Fraction;
@@ -165,7 +165,7 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             add(Patch::Instead(None));
             others(*function).into_iter().for_each(|other| add(Patch::Instead(Some(other))));
         }
-        if matches!(op, Op::Limit { .. } | Op::Last(_)) {
+        if matches!(op, Op::Limit { .. } | Op::Last(_) | Op::Choose { when: Condition::At(_), .. }) {
             add(Patch::Instead(None));
         }
         if let Op::Limit { low, high, .. } = op
@@ -320,7 +320,7 @@ fn carried(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
     let site = against.map_or(Site::Value(state), |against| Site::Both(state, against));
     let lengths =
         (3..12).map(|power| 1u32 << power).filter(|length| (*length as usize) < problem.shape.seqlen);
-    let of = |length| [0.0, 2.0].map(|by| Patch::Carried { by: Real::new(by), length });
+    let of = |length| [0.0, 2.0].map(|by| Patch::Carried { what: Carry::Times(Real::new(by)), length });
     lengths.flat_map(of).map(|patch| Edit { site, patch, when: None }).collect()
 }
 
@@ -470,7 +470,7 @@ fn others(of: Function) -> Vec<Function> {
                 .collect()
         }
         Softplus => vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid],
-        Sigmoid => vec![Tanh, Softplus, Relu, Function::Silu],
+        Sigmoid => vec![Tanh, Softplus, Relu, Function::Silu, Function::CancellingSigmoid],
         Function::Silu => vec![Sigmoid, Function::QuickGelu, Relu, Tanh, Softplus],
         Function::RealPart => vec![Function::ImaginaryPart, Function::Abs],
         _ => Vec::new(),

@@ -6,7 +6,6 @@ use crate::case::{self, CertifiedGradients, SolvedCase};
 use crate::judge::budget::gradient::Pass;
 use crate::judge::budget::{self, Bounds};
 use crate::judge::explain::gradients;
-use crate::judge::explain::gradients::models::slopes_times;
 use crate::judge::sensitivity::{USUAL, smallest_caught, smallest_caught_near};
 use crate::judge::{coefficient, gradient, lifting, lost_digits, relative, scan};
 use crate::kernel::{Backend, Coefficients, KernelError};
@@ -199,7 +198,7 @@ pub fn gradient_sensitivity(
         !gradient::within(got, want, budget)
             || reference.and_then(gate).is_some_and(|relative| !relative.passes())
     };
-    let all = gradients::computed(method.into(), problem, given, &slopes_times(2.0)).unwrap_or_default();
+    let all = gradients::with_slopes_times(method.into(), problem, given, 2.0).unwrap_or_default();
     let smallest = |derivative: usize| {
         let (Some(right), Some(doubled)) = (all.first(), all.get(1 + derivative)) else {
             return None;

@@ -3,13 +3,12 @@
 
 use holdfast::judge::budget::gradient::{Pass, bounds};
 use holdfast::judge::diagnose::Work;
-use holdfast::judge::explain::gradients::models::{self as faults, Ends, Model, With};
 use holdfast::judge::explain::{Evaluator, gradients};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, OutputGradients, Problem, Weights};
 use holdfast::program::edit::{Edit, Patch, Site};
 use holdfast::program::proposed;
-use holdfast::program::{Graph, Program, Real, Symbol};
+use holdfast::program::{Function, Graph, Id, Op, Program, Real, Symbol};
 use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::GradientName::{self, A, U, Z};
@@ -22,9 +21,6 @@ use crate::support::problems::generator;
 
 /// Bits of an edit that somebody may well make.
 const LIKELY: f64 = 5.5;
-
-/// Bounds beyond which an error shows its cause.
-const SHOWING: f64 = 256.0;
 
 struct Planting {
     method: Method,
@@ -76,14 +72,6 @@ impl Planting {
         got
     }
 
-    /// Whether a gradient is far beyond its bounds.
-    fn shows(&self, got: &Gradients<f64>, name: GradientName) -> bool {
-        let (got, want) = (&got[name].values, &self.want[name]);
-        let share =
-            |(i, got): (usize, &f64)| (got - want.values[i]).abs() / self.bounds[name][i / want.width];
-        got.iter().enumerate().map(share).fold(0.0, f64::max) > SHOWING
-    }
-
     fn fails(&self, got: &Gradients<f64>, name: GradientName) -> bool {
         let (got, want) = (&got[name].values, &self.want[name]);
         got.iter()
@@ -102,88 +90,6 @@ impl Planting {
         let case = gradients::Case { form, problem, given, got, want, bounds, work };
         gradients::diagnose(&case, &[name])[name].clone()
     }
-
-    /// What is said of all gradients that are beyond their bounds.
-    fn said_of_all(&self, got: &Gradients<f64>) -> Named<Vec<Diagnosis>, GradientName> {
-        let Planting { problem, given, want, bounds, .. } = self;
-        let (form, work) = (self.method.into(), &Work::default());
-        let failing: Vec<GradientName> =
-            got.iter().map(|(name, _)| name).filter(|name| self.fails(got, *name)).collect();
-        let case = gradients::Case { form, problem, given, got, want, bounds, work };
-        gradients::diagnose(&case, &failing)
-    }
-
-    /// The gradients that a model computes, as f32 has them.
-    fn computed(&self, model: Model) -> Gradients<f64> {
-        let all = gradients::computed(self.method.into(), &self.problem, &self.given, &[model]);
-        let wrong = all.expect("gradients").swap_remove(1);
-        wrong.map(|_, tensor| tensor.with(tensor.values.iter().map(|x| f64::from(*x as f32)).collect()))
-    }
-}
-
-/// Fault models in the first pass that has them, each with a place for their number.
-fn planted() -> Vec<(usize, Model)> {
-    let (chunks, tiles) = ([(8, Ends::Any)], [(16, 8)]);
-    let of_parts = faults::parts().map(|part| Model { with: With::Factor(Real::new(0.37)), ..part });
-    faults::models(true, &chunks, &tiles).into_iter().chain(of_parts).enumerate().collect()
-}
-
-/// Whether a model is named where it is planted, in the first of these passes that show it; the names that are said else. What
-/// computes the same is as good.
-fn is_named(passes: &[Planting], (at, model): (usize, Model)) {
-    let mut shown = false;
-    for planting in passes.iter().cycle().skip(at % passes.len()).take(passes.len()) {
-        let got = planting.computed(model);
-        // What is hardly beyond its bounds is mostly rounding, and shows little of its cause.
-        let said: Named<Vec<Diagnosis>, GradientName> =
-            planting.said_of_all(&got).into_iter().filter(|(name, _)| planting.shows(&got, *name)).collect();
-        let firsts: Vec<String> =
-            said.values().map(|all| all.first().map_or(String::new(), |one| one.name.clone())).collect();
-        if firsts.is_empty() {
-            continue;
-        }
-        shown = true;
-        let same = |name: &str| {
-            let mut others = planted().into_iter().map(|(_, other)| other);
-            let other = others.find(|other| other.name() == name);
-            other.is_some_and(|other| {
-                let other = planting.computed(other);
-                said.iter().all(|(name, _)| {
-                    let pairs = other[name].values.iter().zip(&got[name].values);
-                    pairs.enumerate().all(|(i, (a, b))| {
-                        a == b || (a - b).abs() <= planting.bounds[name][i / got[name].width]
-                    })
-                })
-            })
-        };
-        if firsts.iter().all(|name| *name == model.name() || same(name)) {
-            return;
-        }
-        println!("{} {}: {} {firsts:?}", planting.method, planting.problem.weights, model.name());
-    }
-    assert!(!shown, "{} is nowhere named in every gradient", model.name());
-}
-
-/// Passes that have whatever a model is about.
-fn passes() -> Vec<Planting> {
-    let (real, complex) = (Weights::Real, Weights::Complex);
-    // Where both directions and complex numbers are there is most to go wrong.
-    let all =
-        [(Method::Poly, complex), (Method::Zoh, real), (Method::Bilinear, complex), (Method::Foh, real)];
-    all.map(|(method, weights)| Planting::new(method, weights)).into()
-}
-
-#[test]
-fn some_models_are_named_where_they_are_planted() {
-    let passes = passes();
-    each(planted().into_iter().step_by(59), |one| is_named(&passes, one));
-}
-
-#[test]
-#[ignore = "one in 59 is planted in `cargo test`: .ci/long"]
-fn every_model_is_named_where_it_is_planted() {
-    let passes = passes();
-    each(planted(), |one| is_named(&passes, one));
 }
 
 /// Each 997th edit of every method that takes few words, in two gradients.
@@ -226,7 +132,7 @@ fn a_cause_of_a_gradient_is_said_as_a_program() {
         planting.said(&planting.with(A, &graph, &edited), A)[0].what.clone()
     };
     let what = said(missing);
-    assert!(what.contains("lacks B̄'s derivative by A") && what.contains("computed grad.A = "), "{what}");
+    assert!(what.contains("(∂h/∂A)_l is missing") && what.contains("computed grad.A = "), "{what}");
     let what = said(added);
     assert!(what.contains("3/8") || what.contains("0.375"), "{what}");
 }
@@ -263,14 +169,18 @@ fn with_small_steps(from: f32) -> Planting {
 #[test]
 fn what_stands_in_the_place_of_next_to_nothing_is_named() {
     let (planting, mut random) = (with_small_steps(-40.0), generator("roundings"));
-    let all = faults::models(false, &[], &[]);
-    let model = all.into_iter().find(|model| model.name() == "softplus-slope-of-delta").expect("a model");
-    let mut got = planting.computed(model);
+    let (mut graph, program) = planting.program(GradientName::Delta);
+    let step = program.find(Symbol::StepSize).expect("a step");
+    let is_slope = |id: &Id| matches!(graph.op(*id), Op::Apply(Function::Sigmoid, of) if *of != step);
+    let slope = graph.reached(&[program.out]).into_iter().find(is_slope).expect("a slope of softplus");
+    let of_step = Edit { site: Site::Use { user: slope, operand: 0 }, patch: Patch::Other(step), when: None };
+    let edited = of_step.apply(&mut graph, &program);
+    let mut got = planting.with(GradientName::Delta, &graph, &edited);
     for (_, tensor) in got.iter_mut() {
         tensor.values.iter_mut().for_each(|value| *value *= 1.0 + random.random_range(-4e-7..4e-7));
     }
-    let said = planting.said_of_all(&got);
-    assert_eq!(said[GradientName::Delta].first().map(|one| &*one.name), Some("softplus-slope-of-delta"));
+    let said = planting.said(&got, GradientName::Delta);
+    assert_eq!(said.first().map(|one| &*one.name), Some("softplus-slope-of-delta"));
 }
 
 /// 1 − e^−Δ in f32 lies on a grid, as f16 has one where Δ is small: what is no rounding to f16 elsewhere is none.

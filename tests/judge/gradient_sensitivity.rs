@@ -1,8 +1,7 @@
 //! How small an error of a derivative fails: planted in the kernels' own f32 gradients.
 
 use holdfast::judge::budget::gradient::{Pass, bounds};
-use holdfast::judge::explain::gradients::computed;
-use holdfast::judge::explain::gradients::models::slopes_times;
+use holdfast::judge::explain::gradients::with_slopes_times;
 use holdfast::judge::relative;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
@@ -12,7 +11,7 @@ use holdfast::promise::Contract;
 use holdfast::tensor::{GradientName, Tensor};
 use rayon::prelude::*;
 
-/// As [`slopes_times`] has them.
+/// As [`with_slopes_times`] has them.
 const DERIVATIVES: [&str; 4] = ["∂Ā/∂Δ", "∂h/∂Δ", "∂Ā/∂A", "∂h/∂A"];
 
 /// The smallest relative error of each derivative that fails a problem, by the bounds and by the relative gate: infinite where none
@@ -26,7 +25,7 @@ fn smallest_caught(method: Method, spec: &Spec) -> [[f64; 2]; 4] {
         backend.gradients(method, problem, given).expect("a backward pass").expect("it runs")
     };
     let (got, reference) = (run(&CpuBackend::new()), run(&ReferenceBackend));
-    let all = computed(method.into(), problem, given, &slopes_times(2.0)).expect("gradients");
+    let all = with_slopes_times(method.into(), problem, given, 2.0).expect("gradients");
     let right = &all[0];
     std::array::from_fn(|derivative| {
         let wrong = &all[1 + derivative];

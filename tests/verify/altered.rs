@@ -1,7 +1,6 @@
 //! The production kernels with something done to their gradients.
 
-use holdfast::judge::explain::gradients::computed;
-use holdfast::judge::explain::gradients::models::slopes_times;
+use holdfast::judge::explain::gradients::with_slopes_times;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, OutputGradients, Problem};
@@ -63,9 +62,9 @@ impl Backend for Altered {
         Some(run.map(|mut gradients| {
             (self.to)(&mut gradients);
             if let Some((derivative, size)) = self.planted {
-                let planted = slopes_times(1.0 + size)[derivative];
-                let computed = computed(method.into(), problem, given, &[planted]).expect("gradients");
-                let (right, wrong) = (&computed[0], &computed[1]);
+                let computed =
+                    with_slopes_times(method.into(), problem, given, 1.0 + size).expect("gradients");
+                let (right, wrong) = (&computed[0], &computed[1 + derivative]);
                 for (name, tensor) in gradients.iter_mut() {
                     let more = wrong[name]
                         .values

@@ -33,9 +33,10 @@ pub fn divided(a: Complex64, b: Complex64) -> Complex64 {
 /// argument in another way, and what an f32 library's function is off.
 pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
     use Function::{
-        Abs, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, LogOfNegated, NaiveSoftplus, NegatedExp,
-        NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, Power, QuickGelu, RealPart, Reciprocal, Relu,
-        Resolvent, Series, Sigmoid, Silu, Single, SlippedInverse, Softplus, SoftplusRest, Tanh, Within,
+        Abs, CancellingSigmoid, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, LogOfNegated, NaiveSoftplus,
+        NegatedExp, NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, Power, QuickGelu, RealPart,
+        Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu, Single, SlippedInverse, Softplus, SoftplusRest,
+        Tanh, Within,
     };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let real = |value: f64, slope: f64, own: f64| {
@@ -107,6 +108,11 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             (-value, error)
         }
         Sigmoid => real(sigmoid(x.re), sigmoid(x.re) * sigmoid(-x.re), 2.0 * allowance::GATE),
+        CancellingSigmoid => {
+            let power = sigmoid(-x.re);
+            let (power, lost) = rounded(power.into(), power * (2.0 * error + 2.0 * U), InputType::F32);
+            (1.0 - power, lost)
+        }
         Tanh => real(x.re.tanh(), 1.0, 2.0 * allowance::GATE),
         Relu => real(if x.re < 0.0 { 0.0 } else { x.re }, 0.5, 0.0),
         Abs => (modulus(x).into(), error + U * modulus(x)),

@@ -1,7 +1,7 @@
 //! Names of edits, which scripts may know: made of what is edited and how, or [known](aliases) ones.
 
 use super::aliases;
-use crate::program::edit::{Each, Edit, Patch, Site, Start};
+use crate::program::edit::{Carry, Each, Edit, Patch, Site, Start};
 use crate::program::proposed::ChunkStart;
 use crate::program::writing::Writing;
 use crate::program::{
@@ -58,7 +58,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let of = match edit.site {
         Site::Both(..) if matches!(graph.op(target), Op::Input(Input::Delta)) => "delta-and-bias".to_owned(),
-        Site::Both(..) => "b-and-c".to_owned(),
+        Site::Both(_, other) if matches!(graph.op(other), Op::Input(Input::C)) => "b-and-c".to_owned(),
         _ => word(graph, program, target),
     };
     // What Ā is the exponential of, and what it is the product of there.
@@ -145,8 +145,9 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
             Some(constant) => format!("{constant}-real"),
             None => format!("{of}-real-part-scaled"),
         },
-        Patch::Carried { by: Real::ZERO, .. } => "chunk-state-forgotten".to_owned(),
-        Patch::Carried { .. } => "chunk-state-doubled".to_owned(),
+        Patch::Carried { what: Carry::Times(Real::ZERO), .. } => "chunk-state-forgotten".to_owned(),
+        Patch::Carried { what, .. } => format!("chunk-state-{}", carried(what)),
+        Patch::Summed(..) => format!("{of}-otherwise"),
         Patch::CutOff(_) => "store-truncated".to_owned(),
         Patch::InEach(Each::Series(terms)) => format!("phi-taylor-{terms}"),
         Patch::InEach(Each::Once(_)) => "inverse-delta-extra".to_owned(),
@@ -202,6 +203,26 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Some(Condition::Beyond(..)) => format!("{patch}-far-from-0"),
         Some(Condition::Above(..)) => format!("{patch}-above-limit"),
     }
+}
+
+/// What becomes of what is carried over the edge of a chunk, as a part of a name.
+pub fn carried(what: Carry) -> String {
+    match what {
+        Carry::Times(by) => match by.value() {
+            0.0 => "lost",
+            -1.0 => "negated",
+            0.5 => "halved",
+            2.0 => "doubled",
+            _ => "scaled",
+        },
+        Carry::Decayed(0) => "undecayed",
+        Carry::Decayed(_) => "decayed-twice",
+        Carry::Start => "from-start",
+        Carry::Before(1) => "one-before",
+        Carry::Before(_) => "of-chunk-before",
+        Carry::Rounded(to) => return to.to_string(),
+    }
+    .to_owned()
 }
 
 /// What it is called that a factor of an exponent is log₂e, or its inverse.
@@ -366,7 +387,8 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
     }
 }
 
-fn function_word(function: Function) -> String {
+/// A function as a part of a name.
+pub fn function_word(function: Function) -> String {
     match function {
         Function::Exp => "exp",
         Function::Exp2 => "exp2",
@@ -379,6 +401,7 @@ fn function_word(function: Function) -> String {
         Function::NaiveSoftplus => "naive-softplus",
         Function::SoftplusRest => "softplus-rest",
         Function::Sigmoid => "sigmoid",
+        Function::CancellingSigmoid => "cancelling-sigmoid",
         Function::Silu => "silu",
         Function::QuickGelu => "quick-gelu",
         Function::NegatedExp => "negated-exp",

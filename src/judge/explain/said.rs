@@ -2,7 +2,7 @@
 
 use super::naming::{is_left_out, name_in};
 use crate::formula::Form;
-use crate::program::edit::{Each, Edit, Patch, Site, Start};
+use crate::program::edit::{Carry, Each, Edit, Patch, Site, Start};
 use crate::program::print::{Printer, number_text};
 use crate::program::proposed::ChunkStart;
 use crate::program::writing::{Level, Shuffled, Writing};
@@ -213,9 +213,24 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::InEach(Each::Once(factor)) => {
             format!("every term of {old} has one factor {}", printer.text(factor))
         }
-        Patch::Carried { by, length } => {
-            let becomes = if by.value() == 0.0 { "is lost" } else { "counts twice" };
+        Patch::Carried { what, length } => {
+            let becomes = match what {
+                Carry::Times(Real::ZERO) => "is lost".to_owned(),
+                Carry::Times(by) if by.value() == 2.0 => "counts twice".to_owned(),
+                Carry::Times(by) => format!("is multiplied by {}", number_text(by)),
+                Carry::Decayed(0) => "is not decayed".to_owned(),
+                Carry::Decayed(times) => format!("is decayed {times} times"),
+                Carry::Start => "is what the scan has started from".to_owned(),
+                Carry::Before(1) => "is that of one position before".to_owned(),
+                Carry::Before(count) => format!("is that of {count} positions before"),
+                Carry::Rounded(to) => format!("is in {to}"),
+            };
             format!("the state that the scan of {old} carries {becomes} at multiples of {length}")
+        }
+        Patch::Summed(_, Some(sum)) => {
+            let what = if sum.rounds_added { " and what is added to it are" } else { " is" };
+            let from = if sum.backwards { ", from the last on" } else { "" };
+            format!("{old}{what} kept in {}{from}", sum.to)
         }
         Patch::CutOff(to) => format!("{old} is cut off to {to} as it is stored, not rounded to nearest"),
         Patch::OnlyTerm(_) => format!("{} alone stands in the place of {old}", printer.text(patched)),

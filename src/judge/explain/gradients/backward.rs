@@ -32,14 +32,14 @@ impl Backward {
     pub fn cost(self) -> f64 {
         let Derivation { slopes_of, products_of, phi, power, chain, until, .. } = self.derivation;
         let of_form = match self.form {
-            Some((a_bar, b_bar)) if a_bar == b_bar => 4.0,
+            Some((a_bar, b_bar)) if a_bar == b_bar => 4.25,
             Some(_) => 5.0,
             None => 0.0,
         };
         let of_others = 3.75 * f64::from(u8::from(slopes_of.is_some()) + u8::from(products_of.is_some()));
         let of_rules =
             2.75 * f64::from(u8::from(phi != PhiRule::Right) + u8::from(power != PowerRule::Right));
-        let of_chain = if chain == ChainRule::Right { 0.0 } else { 2.75 };
+        let of_chain = if chain == ChainRule::Right { 0.0 } else { 3.0 };
         let of_length = if until.is_some() || self.padded.is_some() { 6.0 } else { 0.0 };
         let of_borders = if self.borders == Borders::All { 0.0 } else { 3.5 };
         of_form + of_others + of_rules + of_chain + of_length + of_borders

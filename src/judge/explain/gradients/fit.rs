@@ -1,6 +1,6 @@
 //! How well a hypothesis fits a gradient.
 
-use super::hypothesis::{Base, Change, Hypothesis};
+use super::hypothesis::{self, Base, Hypothesis};
 use super::part::Part;
 use super::rows::{Row, channels, width};
 use super::{Case, Search};
@@ -102,19 +102,12 @@ impl Search<'_> {
     /// The gradient of a hypothesis; none where that is the specified one, or that of its base.
     pub(super) fn node(&mut self, name: GradientName, one: &Hypothesis) -> Option<(usize, Id)> {
         let (number, before) = self.specified(one.base, name)?;
-        let Some(change) = one.change else {
+        let Some(edit) = one.change else {
             return (one.base != Base::default()).then_some((number, before));
         };
-        let (problem, written) = (self.case.problem, &mut self.written[number]);
-        let id = match change {
-            Change::Model(model) => {
-                model.program(&mut written.graph, &written.program, problem)?.find(Symbol::Gradient(name))?
-            }
-            Change::Edit(edit) => {
-                let program = written.of(name)?;
-                edit.apply(&mut written.graph, &program).out
-            }
-        };
+        let written = &mut self.written[number];
+        let program = written.of(name)?;
+        let id = edit.apply(&mut written.graph, &program).out;
         if id == before {
             written.forget();
         }
@@ -232,7 +225,7 @@ impl Search<'_> {
     pub(super) fn numbers(&mut self, at: usize, one: Hypothesis) -> Vec<Hypothesis> {
         let name = self.failing[at].name;
         let rows = self.failing[at].rows.clone();
-        let with = |by: f64| Hypothesis { change: one.change.map(|change| change.with(by)), ..one };
+        let with = |by: f64| Hypothesis { change: one.change.map(|edit| hypothesis::with(edit, by)), ..one };
         let mut residuals = |by: f64| -> Option<Vec<f64>> {
             let node = self.node(name, &with(by)).or_else(|| self.specified(one.base, name))?;
             let values = self.values(node, (name, one.part), &rows[0]);
@@ -245,7 +238,7 @@ impl Search<'_> {
             all.iter().all(|r| r.is_finite()).then_some(all)
         };
         // What is added is nothing in the specified pass, and a factor 1.
-        let is_term = matches!(one.change, Some(Change::Edit(Edit { patch: Patch::Plus(..), .. })));
+        let is_term = matches!(one.change, Some(Edit { patch: Patch::Plus(..), .. }));
         let start = if is_term { 0.0 } else { 1.0 };
         let Some((by, distance)) = number::least_squares(&mut residuals, (start, start), number::LEFT) else {
             return Vec::new();

@@ -2,78 +2,26 @@
 
 use super::backward::Backward;
 use super::part::Part;
-use crate::judge::explain::gradients::models::{Model, With};
-use crate::program::edit::{Edit, NO_CHOICE, Patch, bits};
+use crate::program::edit::{Edit, Patch};
 use crate::program::{Graph, Id, Program, Real, Symbol};
 use crate::tensor::GradientName;
 
-/// A change of a backward pass: a fault model, in all gradients that it changes, or an edit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    Model(Model),
-    Edit(Edit),
-}
-
-impl Change {
-    /// Bits that it takes to say it.
-    pub fn cost(&self) -> f64 {
-        match self {
-            Change::Model(model) => model.cost(),
-            Change::Edit(edit) => edit.cost(),
-        }
-    }
-
-    pub fn rounds(&self) -> bool {
-        match self {
-            Change::Model(model) => model.rounds(),
-            Change::Edit(edit) => edit.rounds(),
-        }
-    }
-
-    /// Whether its number was found in the data.
-    pub fn has_number(&self) -> bool {
-        match self {
-            Change::Model(model) => matches!(model.with, With::Factor(_)),
-            Change::Edit(edit) => edit.has_number(),
-        }
-    }
-
-    /// Whether it has a number that nobody would have typed.
-    pub fn is_fitted(&self) -> bool {
-        match self {
-            Change::Model(Model { with: With::Factor(factor), .. }) => bits(factor.value()) >= NO_CHOICE,
-            Change::Model(_) => false,
-            Change::Edit(edit) => edit.is_fitted(),
-        }
-    }
-
-    /// Whether it is about each gradient by itself.
-    pub fn is_separate(&self) -> bool {
-        matches!(self, Change::Model(model) if model.is_separate())
-    }
-
-    /// This change with another number.
-    pub fn with(self, by: f64) -> Change {
-        let by = Real::new(by);
-        match self {
-            Change::Model(model) => Change::Model(Model { with: With::Factor(by), ..model }),
-            Change::Edit(edit) => {
-                let patch = match edit.patch {
-                    Patch::Turned(_) => Patch::Turned(by),
-                    Patch::Plus(term, _) => Patch::Plus(term, by),
-                    _ => Patch::Scaled(by),
-                };
-                Change::Edit(Edit { patch, ..edit })
-            }
-        }
-    }
+/// An edit with another number.
+pub fn with(edit: Edit, by: f64) -> Edit {
+    let by = Real::new(by);
+    let patch = match edit.patch {
+        Patch::Turned(_) => Patch::Turned(by),
+        Patch::Plus(term, _) => Patch::Plus(term, by),
+        _ => Patch::Scaled(by),
+    };
+    Edit { patch, ..edit }
 }
 
 /// A backward pass that is changed: a way of writing it, with what is known to be wrong with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Base {
     pub writing: Backward,
-    pub first: Option<Change>,
+    pub first: Option<Edit>,
 }
 
 impl Base {
@@ -90,14 +38,14 @@ impl Base {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hypothesis {
     pub base: Base,
-    pub change: Option<Change>,
+    pub change: Option<Edit>,
     pub part: Option<Part>,
     /// Bits beside those of its change.
     pub extra: f64,
 }
 
 impl Hypothesis {
-    pub fn changes(&self) -> impl Iterator<Item = Change> + use<> {
+    pub fn changes(&self) -> impl Iterator<Item = Edit> + use<> {
         [self.base.first, self.change].into_iter().flatten()
     }
 

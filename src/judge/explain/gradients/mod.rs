@@ -1,28 +1,26 @@
 //! What a failed backward pass computed, as the specified one with an edit: the search of [`super`], for gradients (spec.md §6).
 //!
-//! [Models](crate::judge::explain::gradients::models), which are edits with a name that scripts know, come first. Each gradient is looked at
-//! where it is most wrong, and what that does not refute in whole.
+//! Each gradient is looked at where it is most wrong, and what that does not refute in whole.
 
 mod backward;
 mod edits;
 mod fit;
 mod hypothesis;
-pub mod models;
 mod names;
 mod part;
 mod rows;
 mod said;
 
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use self::backward::{Backward, tiles};
+use self::backward::Backward;
 use self::edits::{
-    add_terms, all_gradients, at_places, is_idle, of_folds, of_gradients, of_slopes, unlikely, with_members,
-    with_terms, within,
+    add_terms, all_gradients, at_places, is_idle, masked, of_both, of_carries, of_constants, of_decays,
+    of_folds, of_gradients, of_slopes, of_sums, of_sums_like, with_members, with_terms, within,
 };
 use self::fit::{Fit, largest};
-use self::hypothesis::{Base, Change, Hypothesis, of_gradient};
-use self::models::{self as faults, Ends, Fault, Model, models, parts};
+use self::hypothesis::{Base, Hypothesis, of_gradient};
 use self::part::Part;
 use self::rows::channels;
 pub use self::rows::{Row, row, rows};
@@ -37,7 +35,7 @@ use crate::program::adjoint::Derivation;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Borders, Graph, Id, Place, Program, Symbol};
+use crate::program::{Borders, Graph, Id, Input, Op, Place, Program, Real, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, U, Z};
 use crate::tensor::{Gradients, Named};
@@ -75,9 +73,8 @@ pub struct Case<'a> {
     pub work: &'a Work,
 }
 
-/// Every name that is known beforehand, and what it says is wrong: fault models, then ways of differentiating.
-pub fn listed() -> Vec<(String, String)> {
-    let of_models = faults::ALL.iter().map(Fault::listed);
+/// Every known name of an edit, and every way of differentiating that has a name, with what it says is wrong.
+pub fn listed() -> (Vec<&'static str>, Vec<(String, String)>) {
     let seqlen = 0;
     let of_rules =
         Backward::others(Method::Zoh.into(), None, None).into_iter().filter(|one| one.form.is_none());
@@ -85,7 +82,8 @@ pub fn listed() -> Vec<(String, String)> {
         |one: &Backward| one.derivation.slopes_of.is_some() || one.derivation.products_of.is_some();
     let of_rules = of_rules.filter(|one| !is_of_forms(one)).map(|one| one.said(seqlen));
     let of_forms = OF_FORMS.map(|(name, what)| (name.to_owned(), what.to_owned()));
-    of_models.chain(of_rules).chain(of_forms).collect()
+    let names: BTreeSet<&str> = names::all().collect();
+    (names.into_iter().collect(), of_rules.chain(of_forms).collect())
 }
 
 /// Ways of writing that other forms have.
@@ -112,18 +110,19 @@ pub fn specified(form: Form, problem: &Problem, given: &OutputGradients) -> Opti
     Some((graph, program))
 }
 
-/// What the specified backward pass returns, and what it returns with each of these models, in f64; of a model that changes nothing what is
-/// specified. None of a form that has no gradients.
-pub fn computed(
+/// Gradients that the specified backward pass returns in f64, and those that it returns with a factor of the derivatives of Ā and of h by
+/// Δ, and then by A. None of a form that has no gradients.
+pub fn with_slopes_times(
     form: Form,
     problem: &Problem,
     given: &OutputGradients,
-    models: &[Model],
+    factor: f64,
 ) -> Option<Vec<Gradients<f64>>> {
     let (mut graph, program) = specified(form, problem, given)?;
     let mut programs = vec![program.clone()];
-    for model in models {
-        programs.push(model.program(&mut graph, &program, problem).unwrap_or_else(|| program.clone()));
+    for symbol in [Symbol::ABarByDelta, Symbol::HByDelta, Symbol::ABarByA, Symbol::HByA] {
+        let times = slope_times(&mut graph, &program, symbol, factor);
+        programs.push(times.unwrap_or_else(|| program.clone()));
     }
     let mut evaluator = Evaluator::backward(problem, given);
     let is_small = problem.shape.sequence_len() * problem.shape.dstate <= WHOLE;
@@ -148,6 +147,23 @@ pub fn computed(
         }
     }
     Some(all)
+}
+
+/// A program with a factor of one derivative; none where it has no such derivative.
+fn slope_times(graph: &mut Graph, program: &Program, symbol: Symbol, factor: f64) -> Option<Program> {
+    let slope = program.find(symbol)?;
+    // A factor of 1 is no node: what it would be a factor of is.
+    let mut sites = vec![slope];
+    if matches!(graph.op(slope), Op::Number(_)) {
+        let [b, u] = [Input::B, Input::U].map(|input| graph.find(&Op::Input(input)));
+        let adjoints =
+            [Symbol::Adjoint, Symbol::ReversedAdjoint].into_iter().filter_map(|of| program.find(of));
+        sites = adjoints.filter_map(|of| graph.find(&Op::Product(vec![of, b?, u?]))).collect();
+    }
+    let patch = Patch::Scaled(Real::new(factor));
+    let times =
+        |program: Program, id| Edit { site: Site::Value(id), patch, when: None }.apply(graph, &program);
+    Some(sites.into_iter().rev().fold(program.clone(), times))
 }
 
 /// What explains each failing gradient of a case, best first: the specified backward pass with an edit or two, another way of
@@ -177,8 +193,11 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         .filter(|at| !found.iter().any(|one| search.fit(*at, one).is_some_and(|fit| fit.agrees(one))))
         .collect();
     for at in open {
-        let pairs = search.pairs(at, &found);
-        found.extend(pairs);
+        let more = match search.likewise(at, &found) {
+            Some(one) => vec![one],
+            None => search.pairs(at, &found),
+        };
+        found.extend(more);
     }
     if !case.work.is_over() {
         search.said(&found).into_iter().for_each(|(name, said)| all.insert(name, said));
@@ -221,8 +240,7 @@ fn is_asked(case: &Case, written: &Written, program: &Program, one: &Hypothesis)
     }
     let name = match one.change {
         None => one.base.writing.said(case.problem.shape.seqlen as u32).0,
-        Some(Change::Model(model)) => model.name(),
-        Some(Change::Edit(edit)) => names::named(&written.graph, program, &edit, case.problem),
+        Some(edit) => names::named(&written.graph, program, &edit, case.problem),
     };
     case.work.asks(names::in_part(one.part.is_some(), &name))
 }
@@ -263,7 +281,7 @@ struct Search<'a> {
     passing: Vec<Gradient>,
     /// Positions at which alone an edit may hold, and lengths of chunks.
     places: Vec<Place>,
-    chunks: Vec<(u32, Ends)>,
+    chunks: Vec<u32>,
     /// What leaves less of the error of a gradient, each with what it leaves.
     partial: Vec<(f64, Base)>,
 }
@@ -319,12 +337,10 @@ impl<'a> Search<'a> {
         }
         let sees_state = given.dlast_state.is_some();
         let mut program = forward.with_gradients(problem, sees_state, writing.derivation, &mut graph)?;
-        add_terms(&mut graph, &program, form.formula().is_rational());
-        program = match base.first {
-            None => program,
-            Some(Change::Edit(edit)) => edit.apply(&mut graph, &program),
-            Some(Change::Model(model)) => model.program(&mut graph, &program, problem)?,
-        };
+        add_terms(&mut graph, &program, (problem, form.formula().is_rational()));
+        if let Some(edit) = base.first {
+            program = edit.apply(&mut graph, &program);
+        }
         let (nodes, evaluator) = (graph.len(), Evaluator::backward(problem, given));
         self.written.push(Written { base, graph, program, nodes, evaluator });
         Some(self.written.len() - 1)
@@ -395,53 +411,53 @@ impl<'a> Search<'a> {
 
     /// Whether what explains another gradient explains this one as well, and would change none that is right.
     fn is_explained(&mut self, at: usize, found: &[Hypothesis]) -> bool {
-        let whole = found.iter().filter(|one| !one.changes().any(|change| change.is_separate()));
-        let whole: Vec<Hypothesis> = whole.copied().collect();
-        whole.iter().any(|one| {
+        found.iter().filter(|one| one.part.is_none()).any(|one| {
             let is_it = self.fit(at, one).is_some_and(|fit| fit.explains(one) || fit.agrees(one));
             is_it && !self.contradicts(one)
         })
     }
 
-    /// What is tried of a way of writing, the cheapest first: fault models, edits at all sites, and other ways of writing in the place of
-    /// the specified one.
+    /// What is tried of a way of writing, the cheapest first: edits at all sites, and other ways of writing in the place of the specified
+    /// one.
     fn tried(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
         let end = self.end();
         let Some(number) = self.written(base) else { return Vec::new() };
         let (case, written) = (self.case, &self.written[number]);
-        let seqlen = case.problem.shape.seqlen as u32;
         let Some(program) = written.of(self.failing[at].name) else { return Vec::new() };
         let graph = &written.graph;
         let mut edits = proposed::plain(graph, &program, case.problem);
         edits.extend(within(graph, &program, &edits));
+        edits.extend(of_both(graph, &program, &edits));
+        edits.extend(of_decays(graph, &program));
+        edits.extend(of_constants(&program));
         edits.extend(of_folds(graph, &program, case.problem));
+        edits.extend(of_sums(graph, &program, case.problem));
+        edits.extend(of_carries(graph, &program, &self.chunks));
+        edits.extend(masked(graph, &program));
         edits.extend(at_places(graph, &program, &edits, &self.places));
         if case.problem.weights == Weights::Complex {
             edits.extend(of_slopes(&program));
         }
         edits.extend(of_gradients(graph, &program, &all_gradients(&written.program)));
         edits.retain(|edit| !is_idle(graph, edit));
-        let is_packed = case.problem.packed.is_some();
-        let tiles: Vec<(u32, u32)> = tiles(seqlen).filter(|_| !is_packed).collect();
-        let is_bidirectional = program.find(Symbol::ReversedState).is_some();
-        // Automatic differentiation has no derivatives of Ā and h by themselves.
-        let models = match base.writing.derivation.by_chain {
-            true => Vec::new(),
-            false => models(is_bidirectional, &self.chunks, &tiles),
-        };
         let others = if base == Base::default() {
             Backward::others(case.form, end, Some(case.problem))
         } else {
             Vec::new()
         };
         let of = |base, change| Hypothesis { base, change, part, extra: 0.0 };
-        let of_models = models.into_iter().map(|model| (None, of(base, Some(Change::Model(model)))));
-        let of_writings = others.into_iter().map(|writing| (None, of(Base::of(writing), None)));
+        // Of as many bits values with a name come first, the outermost before all others, and those without one last.
+        let of_writings = others.into_iter().map(|writing| ((1, None), of(Base::of(writing), None)));
+        let mut parts: HashMap<Id, bool> = HashMap::new();
         let of_edits = edits.into_iter().map(|edit| {
-            let one = Hypothesis { extra: unlikely(graph, &edit), ..of(base, Some(Change::Edit(edit))) };
-            (Some(edit.target(graph)), one)
+            let target = edit.target(graph);
+            // A part of a gradient is mostly a part of what is written.
+            let of_part = if part.is_some() && target != program.out { 0.25 } else { 0.0 };
+            let one = Hypothesis { extra: edits::beside(graph, &edit) + of_part, ..of(base, Some(edit)) };
+            let is_part = *parts.entry(target).or_insert_with(|| names::is_part(graph, &program, target));
+            ((if is_part { 2 } else { 0 }, Some(target)), one)
         });
-        let mut all: Vec<(Option<Id>, Hypothesis)> = of_models.chain(of_writings).chain(of_edits).collect();
+        let mut all: Vec<((u8, Option<Id>), Hypothesis)> = of_writings.chain(of_edits).collect();
         all.retain(|(_, one)| is_asked(case, written, &program, one));
         all.sort_by(|a, b| a.1.cost().total_cmp(&b.1.cost()).then(b.0.cmp(&a.0)));
         all.into_iter().map(|(_, one)| one).collect()
@@ -492,10 +508,8 @@ impl<'a> Search<'a> {
         edits.retain(|edit| matches!(edit.patch, Patch::Scaled(_) | Patch::Turned(_)));
         edits.extend(with_members(graph, &program, self.case.problem));
         edits.extend(with_terms(graph, &program));
-        let of_models = parts().filter(|_| !base.writing.derivation.by_chain).map(Change::Model);
-        let changes = of_models.chain(edits.into_iter().map(Change::Edit));
-        let mut all: Vec<Hypothesis> =
-            changes.map(|change| Hypothesis { base, change: Some(change), part, extra: 0.0 }).collect();
+        let changed = |edit| Hypothesis { base, change: Some(edit), part, extra: 0.0 };
+        let mut all: Vec<Hypothesis> = edits.into_iter().map(changed).collect();
         all.retain(|one| is_asked(self.case, &self.written[number], &program, one));
         let mut found: Vec<Hypothesis> = Vec::new();
         for one in all {
@@ -510,6 +524,20 @@ impl<'a> Search<'a> {
         found.retain(|one| one.cost() <= limit);
         found.truncate(CANDIDATES);
         found
+    }
+
+    /// A sum of a gradient that is wrong as one of another is: so little tells it that this alone would explain nothing.
+    fn likewise(&mut self, at: usize, found: &[Hypothesis]) -> Option<Hypothesis> {
+        let number = self.written(Base::default())?;
+        let of = self.written[number].of(self.failing[at].name)?;
+        let all = found.iter().filter(|one| one.base == Base::default());
+        let graph = &self.written[number].graph;
+        let edits = all.flat_map(|one| {
+            let edits = one.change.map(|edit| of_sums_like(graph, &of, &edit)).unwrap_or_default();
+            edits.into_iter().map(|edit| Hypothesis { change: Some(edit), ..*one })
+        });
+        let edits: Vec<Hypothesis> = edits.collect();
+        edits.into_iter().find(|one| self.fit(at, one).is_some_and(|fit| fit.agrees(one)))
     }
 
     /// Two changes, the first of which explains another gradient or leaves less of the error.
@@ -550,7 +578,7 @@ impl<'a> Search<'a> {
             }
             let Some(fit) = self.fit(at, &one).filter(|fit| fit.explains(&one)) else { continue };
             let is_there = match one.change {
-                Some(Change::Edit(edit)) => edit.is_of(nodes),
+                Some(edit) => edit.is_of(nodes),
                 _ => true,
             };
             let second = Hypothesis { base: Base::default(), ..one };
@@ -565,7 +593,7 @@ impl<'a> Search<'a> {
 
     /// Whether a hypothesis would change a gradient that is right.
     fn contradicts(&mut self, one: &Hypothesis) -> bool {
-        if one.part.is_some() || one.changes().any(|change| change.is_separate()) {
+        if one.part.is_some() {
             return false;
         }
         for at in 0..self.passing.len() {

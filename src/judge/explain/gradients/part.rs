@@ -4,7 +4,6 @@ use super::Search;
 use super::fit::largest;
 use super::hypothesis::Base;
 use super::rows::{Element, Row, index_along};
-use crate::judge::explain::gradients::models::Ends;
 use crate::judge::numbers::roundest;
 use crate::program::{Axis, Id, Input, Op, Place, Real, Set, Symbol};
 use crate::tensor::GradientName::{self, Delta, U, Z};
@@ -36,13 +35,11 @@ impl Search<'_> {
         let mut sets = vec![Set::Only(0)];
         if first > last {
             let lengths = (2..12).map(|power| 1 << power).filter(|of| (*of as usize) < seqlen);
-            self.chunks = lengths.clone().map(|of| (of, Ends::Any)).collect();
+            self.chunks = lengths.clone().collect();
             sets.extend(lengths.flat_map(|of| [Set::Multiples(of), Set::BeforeMultiples(of)]));
         } else {
-            let is_within = |(of, _): &(u32, Ends)| (*of as usize) < seqlen;
-            let ends = [(first, Ends::From), (last + 1, Ends::Before)];
-            let chunks = ends.into_iter().flat_map(|(at, ends)| divisors(at).map(move |of| (of, ends)));
-            self.chunks = chunks.filter(is_within).collect();
+            let ends = divisors(first).chain(divisors(last + 1));
+            self.chunks = ends.filter(|of| (*of as usize) < seqlen).collect();
             sets.extend(divisors(first).map(Set::Multiples));
             sets.extend(divisors(first + 1).map(Set::BeforeMultiples));
             if last + 1 < seqlen {

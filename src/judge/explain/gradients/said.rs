@@ -1,7 +1,7 @@
 //! Hypotheses in words.
 
 use super::fit::Fit;
-use super::hypothesis::{Base, Change, Hypothesis, of_gradient};
+use super::hypothesis::{Base, Hypothesis, of_gradient};
 use super::{Search, names};
 use crate::judge::explain::{SAID, SAME, said};
 use crate::program::{Id, Symbol};
@@ -16,7 +16,8 @@ impl Search<'_> {
             let fits: Vec<Option<Fit>> = (0..self.failing.len())
                 .map(|at| self.fit(at, one).filter(|fit| fit.explains(one) || fit.agrees(one)))
                 .collect();
-            let count = fits.iter().flatten().count();
+            // A part is one of each gradient by itself.
+            let count = if one.part.is_some() { 1 } else { fits.iter().flatten().count() };
             ranked.push((self.contradicts(one), std::cmp::Reverse(count), *one, fits));
         }
         ranked.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.cost().total_cmp(&b.2.cost())));
@@ -67,16 +68,12 @@ impl Search<'_> {
         for (base, change) in bases.into_iter().zip([one.base.first, one.change]).rev() {
             let number = self.written(base)?;
             let written = &mut self.written[number];
-            match change {
-                None => {}
-                Some(Change::Model(model)) => add((model.name(), model.what())),
-                Some(Change::Edit(edit)) => {
-                    let program = written.of(name)?;
-                    let what = said::sentence(&mut written.graph, &program, &edit);
-                    let name = names::named(&written.graph, &program, &edit, problem);
-                    edits.push(said::edited(&mut written.graph, &program, &edit, name.clone()));
-                    add((name, what));
-                }
+            if let Some(edit) = change {
+                let program = written.of(name)?;
+                let what = said::sentence(&mut written.graph, &program, &edit);
+                let name = names::named(&written.graph, &program, &edit, problem);
+                edits.push(said::edited(&mut written.graph, &program, &edit, name.clone()));
+                add((name, what));
             }
             written.forget();
         }
@@ -86,11 +83,9 @@ impl Search<'_> {
         let (number, id) = self.node(name, one)?;
         let written = &mut self.written[number];
         let mut program = written.program.clone();
-        program = match one.change {
-            None => program,
-            Some(Change::Edit(edit)) => edit.apply(&mut written.graph, &program),
-            Some(Change::Model(model)) => model.program(&mut written.graph, &program, problem)?,
-        };
+        if let Some(edit) = one.change {
+            program = edit.apply(&mut written.graph, &program);
+        }
         program
             .named
             .iter_mut()
