@@ -8,6 +8,7 @@ import types
 
 import numpy
 import pytest
+from conftest import halved, tensors_of
 
 import holdfast
 
@@ -49,7 +50,7 @@ def scanned(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, chunk_size=64,
 
     b, c = turned(K, K_bias), turned(Q, Q_bias)
     share = one / (one + numpy.exp(-Trap))
-    x, w, out = numpy.zeros((BATCH, HEADS, HEADDIM, STATES), "f4"), numpy.float32(0), numpy.empty_like(V)
+    x, w, out = numpy.zeros((len(V), HEADS, HEADDIM, STATES), "f4"), numpy.float32(0), numpy.empty_like(V)
     for at in range(SEQLEN):
         of = max(at - reads_before, 0)
         now, before = (share[..., of] * DT[..., at])[..., None, None], ((one - share[..., of]) * DT[..., at])[..., None, None]
@@ -79,19 +80,88 @@ def test_a_scan_is_judged_with_its_states():
         assert holdfast.check_mamba3(**inputs, dout=numpy.ones_like(out), grads=grads).passed == (factor == 1)
 
 
-def test_calls_of_the_kernel_are_recorded(monkeypatch, tmp_path):
+def kernel_of(monkeypatch, mamba3_siso_combined):
+    """Module as mamba_ssm has it, with this function."""
     kernel = types.ModuleType("mamba_ssm.ops.triton.mamba3.mamba3_siso_combined")
-
-    def mamba3_siso_combined(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, Input_States=None, chunk_size=64, quantized=None):
-        out, states = scanned(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z)
-        return out, *states
-
     kernel.mamba3_siso_combined = mamba3_siso_combined
     monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
+    return kernel
+
+
+def judged(paths):
+    said = subprocess.run([sys.executable, "-m", "holdfast", "check", *paths, "--json", "-"], capture_output=True, text=True)
+    return holdfast.Report.from_json(said.stdout)
+
+
+def test_calls_of_the_kernel_are_recorded(monkeypatch, tmp_path):
+    def mamba3_siso_combined(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, chunk_size=64, cu_seqlens=None, quantized=None):
+        out, states = scanned(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z)
+        return (out, *states) if cu_seqlens is None else (out, states)
+
+    kernel = kernel_of(monkeypatch, mamba3_siso_combined)
     with pytest.warns(UserWarning, match="`quantized` of mamba3_siso_combined is given"):
         with holdfast.capture(tmp_path / "run.safetensors", source="a test") as recorded:
             kernel.mamba3_siso_combined(**drawn(), chunk_size=32)
             kernel.mamba3_siso_combined(**drawn(), quantized="int8")
-    assert (recorded.calls, recorded.skipped, len(recorded.paths)) == (2, 1, 1)
-    said = subprocess.run([sys.executable, "-m", "holdfast", "check", recorded.paths[0]], capture_output=True, text=True)
-    assert said.returncode == 0 and "1 case: 1 pass" in said.stdout, said.stdout
+            item = {name: array[:1] if array.ndim > 2 else array for name, array in drawn().items()}
+            kernel.mamba3_siso_combined(**item, cu_seqlens=numpy.array([0, SEQLEN]))
+    assert (recorded.calls, recorded.skipped, len(recorded.paths)) == (3, 1, 2)
+    report = judged(recorded.paths)
+    assert report.passed and len(report.cases) == 2, str(report)
+
+
+def of_torch(torch, wrong=None):
+    """The rule in PyTorch, with half of the gradient of the argument called `wrong`."""
+
+    def mamba3_siso_combined(
+        Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D=None, Z=None, Input_States=None, chunk_size=64, return_final_states=False
+    ):
+        DT = halved(torch)(DT) if wrong == "DT" else DT
+        angle, x, b_before, u_before = Input_States
+        b_before = halved(torch)(b_before) if wrong == "Input_States" else b_before
+        theta = angle[:, None] + torch.cumsum(torch.tanh(Angles) * torch.pi * DT.mT[..., None], 1)
+
+        def turned(operand, bias):
+            whole = operand.repeat_interleave(HEADS // QUERY, 2) + bias
+            even, odd = whole[..., 0 : 2 * ANGLES : 2], whole[..., 1 : 2 * ANGLES : 2]
+            pairs = even * theta.cos() - odd * theta.sin(), even * theta.sin() + odd * theta.cos()
+            return torch.cat([torch.stack(pairs, -1).flatten(-2), whole[..., 2 * ANGLES :]], -1)
+
+        b, c, share = turned(K, K_bias), turned(Q, Q_bias), Trap.sigmoid()
+        w, rows = u_before[..., None] * b_before[:, :, None], []
+        for at in range(SEQLEN):
+            decay, now, before = (one[..., at, None, None] for one in (ADT.exp(), share * DT, (1 - share) * DT))
+            new = V[:, at, ..., None] * b[:, at, :, None]
+            x, w = decay * x + before * decay * w + now * new, new
+            rows.append((x * c[:, at, :, None]).sum(-1) + D[:, None] * V[:, at])
+        out = torch.stack(rows, 1) * torch.nn.functional.silu(Z)
+        return (out, theta[:, -1] % (2 * torch.pi), x, b[:, -1], V[:, -1]) if return_final_states else out
+
+    return mamba3_siso_combined
+
+
+@pytest.mark.parametrize(("wrong", "failing"), [(None, ()), ("DT", ("grad.delta",)), ("Input_States", ("grad.initial_B",))])
+def test_calls_of_the_kernel_are_recorded_with_their_gradients(torch, monkeypatch, tmp_path, wrong, failing):
+    kernel = kernel_of(monkeypatch, of_torch(torch, wrong))
+    leaves = {name: torch.tensor(array, requires_grad=True) for name, array in drawn().items()}
+    shapes = (ANGLES,), (HEADDIM, STATES), (STATES,), (HEADDIM,)
+    states = tuple(torch.randn(BATCH, HEADS, *shape, requires_grad=True) for shape in shapes)
+    # A textbook form, which is for other scans, has no gradients.
+    with holdfast.capture(tmp_path / "run.safetensors", method="zoh-exact") as recorded:
+        kernel.mamba3_siso_combined(**leaves, Input_States=states).square().sum().backward()
+        alone = {name: leaf.grad.clone() for name, leaf in leaves.items()}
+        of_states = tuple(state.grad.clone() for state in states)
+        out, *ends = kernel.mamba3_siso_combined(*leaves.values(), states, return_final_states=True)
+    (out.sum() + sum(end.square().sum() for end in ends)).backward()
+    assert (recorded.calls, recorded.backward, recorded.reasons) == (2, 2, [])
+    report = judged(recorded.paths)
+    assert report.failing_tensors() == failing and len(report.cases) == 4, str(report)
+    one, other = map(tensors_of, recorded.paths)
+    for name, gradient in (("Q", "C"), ("K_bias", "B_bias"), ("Z", "z")):
+        assert numpy.array_equal(one[f"grad.{gradient}.trapezoidal"], alone[name])
+    for name, end in zip(("angle", "state", "B", "u"), ends):
+        assert f"grad.initial_{name}.trapezoidal" in one and f"dlast_{name}" not in one
+        assert numpy.array_equal(other[f"dlast_{name}"], 2 * end.detach())
+    assert sum(name.startswith("grad.") for name in one) == len(leaves) + len(states)
+    given = {"Input_States": states, "dout": one["dout"], "grads": {"Input_States": of_states}}
+    assert holdfast.check_mamba3(**leaves, **given).passed == (wrong != "Input_States")

@@ -20,7 +20,7 @@ from . import _holdfast, _mamba3
 from ._arrays import Host, origin, to_host
 from ._autograd import pair_of
 from ._hooks import Backward, copied, is_recomputation
-from ._layout import Tensor, known_layout
+from ._layout import known_layout
 from ._names import ALIASES, OF_HEADS, called, called_in, known_kind, near, path_of
 from ._recorded import known_method, known_number, metadata_of, prepared, size_of, write
 
@@ -38,6 +38,9 @@ _TRANSFORMERS = {"hidden_states": "u", "dt": "delta"}
 _EITHER = {**OF_HEADS, **_TRANSFORMERS}
 _UPDATE = {**_EITHER, "state": "initial_state"}
 
+#: Layout of a scan by Mamba-3's rule, whose arguments and outputs are those of `check_mamba3`.
+_MAMBA3 = "mamba3"
+
 #: Functions that are scans: the module that has them, or the package whose modules each have their own; what their arguments are
 #: called there, and their layout. Every module that has imported such a function has it under the same name.
 _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
@@ -45,6 +48,7 @@ _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_ref", {}, "bdl"),
     ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", OF_HEADS, "blhp"),
     ("mamba_ssm.ops.triton.selective_state_update", "selective_state_update", _UPDATE, "step"),
+    ("mamba_ssm.ops.triton.mamba3.mamba3_siso_combined", "mamba3_siso_combined", {}, _MAMBA3),
     ("lrnnx.ops.selective_scan", "selective_scan_fn", {}, "bdl"),
     ("lrnnx.ops.selective_scan", "selective_scan_ref", {}, "bdl"),
     ("transformers.models", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
@@ -98,6 +102,19 @@ def _is_default(value: Any, default: Any) -> bool:
         return False
 
 
+def _inputs(layout: str) -> tuple[str, ...]:
+    """Arguments that a recording of this layout has."""
+    return _mamba3.ARGUMENTS if layout == _MAMBA3 else _ARGUMENTS
+
+
+def _replaced(given: Any, arrays: Iterator[Any]) -> Any:
+    """An array, or a tuple of arrays and of such tuples, with the next of `arrays`, while there are some, in the place of each."""
+    if not isinstance(given, (tuple, list)):
+        return next(arrays, given)
+    made = [_replaced(one, arrays) for one in given]
+    return type(given)(made) if type(given) in (tuple, list) else type(given)(*made)
+
+
 class _Call(NamedTuple):
     """A call that is to be recorded: its arguments as they were before it, the state that an update changes, and what will know of
     its backward pass."""
@@ -141,8 +158,9 @@ class Capture:
     ) -> None:
         self._path, self._method, self._metadata = path, method, dict(metadata)
         self._left, self._every = max_bytes, every
-        # A textbook form has none.
-        self._differentiates = gradients and method.partition(".")[0] in [row[0] for row in _holdfast.methods()]
+        self._differentiates = gradients
+        # A textbook form has no gradients.
+        self._is_textbook = method.partition(".")[0] not in [row[0] for row in _holdfast.methods()]
         self._lock = threading.RLock()
         self._busy = threading.local()
         self.paths: list[Path] = []
@@ -198,7 +216,7 @@ class Capture:
     def _too_large(self, what: str, size: int) -> str:
         return f"{what} of {size} bytes was left out: {self._left} of max_bytes are left"
 
-    def _begin(self, arguments: Callable[[], Mapping[str, Any]]) -> _Call | None:
+    def _begin(self, arguments: Callable[[], Mapping[str, Any]], layout: str) -> _Call | None:
         """Counts a call, and copies its arguments if it is to be recorded: it may change them."""
         is_again = is_recomputation()
         if is_again:
@@ -209,7 +227,7 @@ class Capture:
             return None
         try:
             found = arguments()
-            given = {name: found[name] for name in _ARGUMENTS if found.get(name) is not None}
+            given = {name: found[name] for name in _inputs(layout) if found.get(name) is not None}
             held = sum(getattr(array, "nbytes", 0) for array in given.values())
             if held > self._left:
                 self._skip(self._too_large("a call", held))
@@ -220,8 +238,9 @@ class Capture:
             self._skip(error)
             return None
         backward = None
-        # A state that is changed in place has no gradient.
-        if self._differentiates and "state" not in found:
+        has_gradients = self._differentiates and (layout == _MAMBA3 or not self._is_textbook)
+        # A state that is changed in place has none.
+        if has_gradients and "state" not in found:
             try:
                 backward = Backward.of(given, self._because)
             except Exception as error:
@@ -241,6 +260,9 @@ class Capture:
             backward = None
         outputs = {"out": out, "last_state": last_state if call.state is None else call.state}
         try:
+            if layout == _MAMBA3:
+                outputs = _mamba3.outputs_of(returned)
+                out = outputs["out"]
             layer = {"layer": self._inside[-1]} if self._inside else {}
             metadata = {**origin(out), **layer, **self._metadata}
             run = {**call.given, **outputs, "method": self._method, "layout": layout}
@@ -253,23 +275,20 @@ class Capture:
             return returned
         if backward is None or file is None and not call.is_again:
             return returned
-        outputs["last_state"] = last_state
+        if call.state is not None:
+            outputs["last_state"] = last_state
         try:
             given = backward.follow(outputs, lambda found: self._complete(run, metadata, file, found))
         except Exception as error:
             backward.forget()
             self._because(error)
             return returned
-        if returned is out:
-            return given["out"]
-        return type(returned)(given.values()) if type(returned) is tuple else type(returned)(*given.values())
+        return _replaced(returned, iter(given.values()))
 
     def _save(self, run: Mapping[str, Any], metadata: Mapping[str, str], before: _File | None = None) -> _File | None:
         """Writes a run to the next file, or in the place of the one `before`; None where it would be too large."""
-        made, stated = prepared(run, metadata)
-        return self._write(made, stated, run["layout"], before)
-
-    def _write(self, made: list[Tensor], stated: dict[str, str], layout: str, before: _File | None = None) -> _File | None:
+        is_mamba3 = run["layout"] == _MAMBA3
+        made, stated = (_mamba3.run(run), metadata_of(False, metadata)) if is_mamba3 else prepared(run, metadata)
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
         size = size_of(made, stated)
@@ -284,7 +303,7 @@ class Capture:
             else:
                 self._because(self._too_large("a call's gradients", size - before.size))
             return None
-        write(path, made, stated, layout)
+        write(path, made, stated, run["layout"])
         self._left -= size - (before.size if before else 0)
         if before is None:
             self.paths.append(path)
@@ -305,8 +324,8 @@ class Capture:
                 grads = {name: zero(run[name]) if one is None else one for name, one in found.items() if name in run}
                 if not grads:
                     return
-                dout = found.get("dout") or zero(run["out"])
-                more = {"dout": dout, "dlast_state": found.get("dlast_state"), "grads": grads}
+                starts = {name: one for name, one in found.items() if name not in run}
+                more = {**starts, "dout": found.get("dout") or zero(run["out"]), "grads": grads}
                 if self._save({**run, **more}, metadata, file) is not None:
                     self.backward += 1
             except Exception as error:
@@ -323,9 +342,14 @@ class Capture:
             """The arguments with some that are called so in `ours`, by the names that `check` has."""
             parameters = inspect.signature(called_in(fn)).parameters.values()
             order = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-            placed = [ours.get(names.get(name, name), value) for name, value in zip(order, args)]
-            named = {name: ours.get(names.get(name, name), value) for name, value in kwargs.items()}
-            return (*placed, *args[len(order) :]), named
+
+            def one(name: str, value: Any) -> Any:
+                if layout == _MAMBA3 and name == "Input_States" and value is not None:
+                    return _replaced(value, (ours.get(state, array) for state, array in zip(_mamba3.INITIAL_STATES, value)))
+                return ours.get(names.get(name, name), value)
+
+            placed = [one(name, value) for name, value in zip(order, args)]
+            return (*placed, *args[len(order) :]), {name: one(name, value) for name, value in kwargs.items()}
 
         def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
             signature = inspect.signature(called_in(fn))
@@ -339,15 +363,17 @@ class Capture:
                     found.update(value)
                 elif parameter.kind is not parameter.VAR_POSITIONAL or value:
                     found[name], defaults[name] = value, parameter.default
+            if layout == _MAMBA3:
+                found = _mamba3.flat(found)
             named = {names.get(name, name): value for name, value in found.items()}
             for name, value in found.items():
-                is_recorded = names.get(name, name) in _ARGUMENTS or name in _HARMLESS
+                is_recorded = names.get(name, name) in _inputs(layout) or name in _HARMLESS
                 if is_known and not is_recorded and not _is_default(value, defaults.get(name)):
                     raise ValueError(
                         f"argument `{name}` of {getattr(fn, '__name__', 'the scan')} is given, expected its default "
                         "(hint: no recording can hold what it says)"
                     )
-            if is_known and named.get("cu_seqlens") is not None and named.get("seq_idx") is None:
+            if is_known and layout != _MAMBA3 and named.get("cu_seqlens") is not None and named.get("seq_idx") is None:
                 raise ValueError(
                     "argument `cu_seqlens` is given and `seq_idx` is not, expected both or none (hint: the scan goes on where a sequence "
                     "ends, and returns the state there: no recording has such)"
@@ -363,7 +389,7 @@ class Capture:
             if getattr(self._busy, "now", False):
                 return fn(*args, **kwargs)
             with self._lock:
-                call = self._begin(lambda: arguments_of(args, kwargs))
+                call = self._begin(lambda: arguments_of(args, kwargs), layout)
             if call is not None and call.backward is not None:
                 args, kwargs = replaced(args, kwargs, call.backward.arguments)
             self._busy.now = True
@@ -374,54 +400,6 @@ class Capture:
             if call is not None:
                 with self._lock:
                     return self._end(call, returned, layout, is_known)
-            return returned
-
-        return recorded
-
-    def wrap_mamba3(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """A scan by Mamba-3's rule with every call recorded, without its gradients."""
-        import inspect
-
-        def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-            bound = inspect.signature(fn).bind(*args, **kwargs)
-            given = {name: value for name, value in bound.arguments.items() if value is not None and name not in _mamba3.HARMLESS}
-            states = given.get("Input_States")
-            if states is not None:
-                given["Input_States"] = tuple(state if state is None else copied("Input_States", state) for state in states)
-            unknown = [name for name in given if name not in _mamba3.ARGUMENTS]
-            if unknown:
-                raise ValueError(
-                    f"argument `{unknown[0]}` of mamba3_siso_combined is given, expected its default (hint: no recording can hold what it says)"
-                )
-            return {name: value if name == "Input_States" else copied(name, value) for name, value in given.items()}
-
-        @functools.wraps(fn)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            if getattr(self._busy, "now", False) or is_recomputation():
-                return fn(*args, **kwargs)
-            given = None
-            with self._lock:
-                self.calls += 1
-                if (self.calls - 1) % self._every == 0:
-                    try:
-                        given = arguments_of(args, kwargs)
-                    except Exception as error:
-                        # What is recorded must not change what runs.
-                        self._skip(error)
-            self._busy.now = True
-            try:
-                returned = fn(*args, **kwargs)
-            finally:
-                self._busy.now = False
-            if given is not None:
-                with self._lock:
-                    try:
-                        out, states = _mamba3.states_of(returned)
-                        layer = {"layer": self._inside[-1]} if self._inside else {}
-                        made = _mamba3.run({**given, "out": out, "final_states": states})
-                        self._write(made, {**origin(out), **layer, **metadata_of(False, self._metadata)}, "blhp")
-                    except Exception as error:
-                        self._skip(error)
             return returned
 
         return recorded
@@ -461,15 +439,15 @@ def capture(
     **metadata: str,
 ) -> Iterator[Capture]:
     """Records the scans that run inside, for `holdfast check`: those of mamba_ssm (selective_scan_fn, its reference,
-    mamba_chunk_scan_combined, the updates of a state, and Mamba-3's mamba3_siso_combined, without gradients), of transformers (of Mamba and Mamba-2, and the updates of theirs),
-    mambapy and lrnnx, and functions that `watch` was given.
+    mamba_chunk_scan_combined, the updates of a state, and Mamba-3's mamba3_siso_combined), of transformers (of Mamba and Mamba-2,
+    and the updates of theirs), mambapy and lrnnx, and functions that `watch` was given.
 
         with holdfast.capture("run.safetensors", max_bytes=1 << 30) as recorded:
             model(tokens).loss.backward()
         print(recorded.paths)
 
     path: the first call's file; later ones get a number
-    method: as what the outputs are to be judged
+    method: as what the outputs are to be judged; those of Mamba-3's rule are judged by that
     max_bytes: of all files together, as they are on disk
     every: only each so many-th call is recorded
     gradients: whether a file gets the gradients of the first backward pass through its call, once there has been one, be it
@@ -513,9 +491,6 @@ def capture(
             for found, original in _owners(where, name):
                 taken._known.append(found)
                 put_everywhere(name, original, taken.wrap(original, names, layout, is_known=True))
-        for found, original in _owners("mamba_ssm", "mamba3_siso_combined"):
-            taken._known.append(found)
-            put_everywhere("mamba3_siso_combined", original, taken.wrap_mamba3(original))
         for where, name in _FUSED:
             for found, original in _owners(where, name):
                 put_everywhere(name, original, taken.fused(original, found))

@@ -39,6 +39,8 @@ class Backward:
         self._torch: Any = sys.modules["torch"]
         self._failed = failed
         self._done: Callable[[dict[str, Any]], None] | None = None
+        #: Names of what comes to the outputs.
+        self._starts: set[str] = set()
         #: What each pass that still runs has brought. An input's is None where its own node returned nothing.
         self._passes: dict[int, dict[str, Any]] = {}
         self._handles: list[Any] = []
@@ -64,8 +66,8 @@ class Backward:
         self._handles.append(tensor.register_hook(lambda gradient: self._arrived(name, gradient)))
 
     def follow(self, outputs: Mapping[str, Any], done: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-        """Waits for a backward pass through these outputs, of which `done` will be told: `dout`, `dlast_state` and what came to
-        the inputs. Returns the outputs that the caller is to get.
+        """Waits for a backward pass through these outputs, of which `done` will be told: what came to each of them, as `dout` and
+        `dlast_state`, and to the inputs. Returns the outputs that the caller is to get.
 
         They are copies: to the last state itself comes what the output makes of it as well.
         """
@@ -78,8 +80,9 @@ class Backward:
         # An input that no output comes from has the gradient zero. A pass that was not asked for it is another matter.
         self._unused = set(self.arguments) - self._reached([o.grad_fn for o in tensors.values() if o.grad_fn is not None])
         given = {name: output.clone() for name, output in tensors.items()}
+        self._starts = {f"d{name}" for name in given}
         for name, output in given.items():
-            self._watch({"out": "dout", "last_state": "dlast_state"}[name], output)
+            self._watch(f"d{name}", output)
         self.arguments, self._nodes = {}, {}
         return {**outputs, **given}
 
@@ -120,11 +123,10 @@ class Backward:
 
     def _finished(self, task: int) -> None:
         found = self._passes.pop(task, None)
-        starts = ("dout", "dlast_state")
         done = self._done
-        if self._is_over or done is None or found is None or not set(found) - set(starts):
+        if self._is_over or done is None or found is None or not set(found) - self._starts:
             return
-        if all(found.get(name) is None for name in starts):
+        if all(found.get(name) is None for name in self._starts):
             return
         unused = self._unused
         self.forget()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from . import _holdfast
@@ -24,19 +24,29 @@ _INPUTS = {
 _TURNED = ("ADT", "DT", "Trap")
 #: States in their order: their names behind `initial_` and `last_`.
 _STATES = ("angle", "state", "B", "u")
-#: All that a run can hold.
-ARGUMENTS = (*_INPUTS, "Input_States", "cu_seqlens")
-#: Arguments that say how it is computed, and not what.
-HARMLESS = ("chunk_size", "return_final_states")
+INITIAL_STATES, LAST_STATES = ([prefix + name for name in _STATES] for prefix in ("initial_", "last_"))
+#: Inputs that a run can hold, as `flat` has them.
+ARGUMENTS = (*_INPUTS, *INITIAL_STATES, "cu_seqlens")
+#: Arguments that are four states, and the names of these in a run.
+_FOURS = {"Input_States": INITIAL_STATES, "final_states": LAST_STATES, "dfinal_states": [f"d{name}" for name in LAST_STATES]}
 
 
-def _states(what: str, states: Any, prefix: str) -> dict[str, Any]:
-    """The four states by their names in a run; those that are None are left out."""
-    if states is None:
-        return {}
-    if not isinstance(states, (tuple, list)) or len(states) != len(_STATES):
+def _four(what: str, states: Any) -> dict[str, Any]:
+    """The states by their names in a run; none where there are none."""
+    if states is not None and (not isinstance(states, (tuple, list)) or len(states) != len(_STATES)):
         raise ValueError(f"{what} is a {type(states).__name__}, expected four states in a tuple (hint: angle, ssm, last K, last V)")
-    return {prefix + name: array for name, array in zip(_STATES, states)}
+    return dict(zip(_FOURS[what], states or ()))
+
+
+def flat(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `check_mamba3`, with each state by its name in a run. What is None is left out.
+
+    Raises ValueError for states that are not four.
+    """
+    found = {name: value for name, value in given.items() if name not in _FOURS}
+    for what in _FOURS:
+        found |= _four(what, given.get(what))
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _tensor(name: str, array: Any, is_turned: bool) -> Tensor:
@@ -46,37 +56,31 @@ def _tensor(name: str, array: Any, is_turned: bool) -> Tensor:
 
 
 def run(given: Mapping[str, Any]) -> list[Tensor]:
-    """The tensors of a run, from the arguments of `check_mamba3`. What is None is left out.
+    """The tensors of a run, from the arguments of `check_mamba3`, `flat` or not. What is None is left out.
 
     Raises ValueError for what is no array, and for states that are not four.
     """
     grads = given.get("grads") or {}
     known_kind("grads", grads, isinstance(grads, Mapping), "a mapping of arrays", 'grads={"V": V.grad, …}')
-    unknown = [name for name in grads if name not in _INPUTS]
+    given, grads = flat(given), flat(grads)
+    unknown = [name for name in grads if name not in (*_INPUTS, *INITIAL_STATES)]
     if unknown:
-        raise ValueError(f"grads has `{unknown[0]}`, expected some of {', '.join(_INPUTS)} (hint: each is named as its argument)")
-    named = {ours: (given.get(name), name in _TURNED) for name, ours in _INPUTS.items()}
-    others = {
-        "cu_seqlens": given.get("cu_seqlens"),
-        **_states("Input_States", given.get("Input_States"), "initial_"),
-        "out.trapezoidal": given.get("out"),
-        **{f"{name}.trapezoidal": state for name, state in _states("final_states", given.get("final_states"), "last_").items()},
-        "dout": given.get("dout"),
-        **_states("dfinal_states", given.get("dfinal_states"), "dlast_"),
-    }
-    named |= {name: (array, False) for name, array in others.items()}
-    named |= {f"grad.{_INPUTS[name]}.trapezoidal": (array, name in _TURNED) for name, array in grads.items()}
-    return [_tensor(name, array, turned) for name, (array, turned) in named.items() if array is not None]
+        known = ", ".join((*_INPUTS, "Input_States"))
+        raise ValueError(f"grads has `{unknown[0]}`, expected some of {known} (hint: each is named as its argument)")
+    stored = {**_INPUTS, **{name: name for name in (*INITIAL_STATES, "cu_seqlens", "dout", *_FOURS["dfinal_states"])}}
+    stored |= {name: f"{name}.trapezoidal" for name in ("out", *LAST_STATES)}
+    made = [_tensor(ours, given[name], name in _TURNED) for name, ours in stored.items() if name in given]
+    return made + [_tensor(f"grad.{stored[name]}.trapezoidal", array, name in _TURNED) for name, array in grads.items()]
 
 
-def states_of(returned: Any) -> tuple[Any, Sequence[Any] | None]:
-    """The output and the four states of what was returned, with these in a tuple or behind it; none where it is the output alone."""
-    if not isinstance(returned, (tuple, list)):
-        return returned, None
-    out, *rest = returned
-    if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
-        rest = list(rest[0])
-    return out, rest if len(rest) == len(_STATES) else None
+def outputs_of(returned: Any) -> dict[str, Any]:
+    """The output, and in their order the four states behind it or in a tuple, where there are any.
+
+    Raises ValueError where there are others.
+    """
+    out, *rest = returned if isinstance(returned, (tuple, list)) else (returned,)
+    states = rest[0] if len(rest) == 1 else rest or None
+    return {"out": out, **_four("final_states", states)}
 
 
 @called
@@ -114,7 +118,8 @@ def check_mamba3(
             angles, which count modulo 2π, states, the last turned K and the last V; None in it for what is not to be judged. With
             cu_seqlens (sequences + 1) of one item they are (sequences, …)
 
-    dout, dfinal_states: what a backward pass starts from; grads: what it returned, by the names of the arguments
+    dout, dfinal_states: what a backward pass starts from; grads: what it returned, by the names of the arguments, those of
+        Input_States in a tuple as well
     scan: "log-space-64" where decays are exponentials of running sums that begin anew every 64 positions
 
     Raises ValueError for arrays that are no such run.
