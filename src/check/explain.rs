@@ -8,7 +8,7 @@ use super::meant::{self, Turn};
 use super::{Options, Reason, Truths, gradients};
 use crate::formula::Form;
 use crate::judge::diagnose::{Budget, Searches, Work};
-use crate::judge::explain::{by_edits, by_edits_apart, by_edits_at_length, by_two_edits};
+use crate::judge::explain::{by_cut_off, by_edits, by_edits_apart, by_edits_at_length, by_two_edits};
 use crate::judge::slight;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::problem::{Problem, Stages};
@@ -166,6 +166,7 @@ fn output<R: Read + Seek + Send>(
         meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
     };
     by_rows(problem, slight::explain, case);
+    by_rows(problem, by_cut_off, case);
     let off = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);
     let is_slight = case.tensors.values().all(|tensor| off(tensor) <= LOOSER_FIRST);
     meant(problem, if is_slight { Turn::Looser } else { Turn::Statement }, case)?;

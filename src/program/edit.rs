@@ -147,6 +147,10 @@ pub enum Start {
     ItemBefore,
     /// Initial state, not decayed by the first step.
     Undecayed,
+    /// Initial states of packed sequences, decayed from where a chunk of so many positions begins.
+    OfChunk(u32),
+    /// Initial states of those packed sequences alone that begin at a multiple of so many positions.
+    AtChunks(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -462,6 +466,7 @@ impl Edit {
             }
             Patch::LimitMissing { .. } => 3.0,
             Patch::Powers(_) | Patch::Slipped(_) | Patch::Multiplied(_) => 5.5,
+            Patch::Starting(Start::OfChunk(_) | Start::AtChunks(_)) => 4.75,
             Patch::Starting(_) | Patch::OtherDirection | Patch::FunctionMoved | Patch::Circular => 4.0,
             Patch::Turned(by) | Patch::Stretched(by) => 5.0 + bits(by.value()),
             Patch::OnlyTerm(_) => 3.5,

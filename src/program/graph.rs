@@ -175,6 +175,8 @@ pub enum Index {
     Exchanged(u32),
     /// An input's memory with its two last axes exchanged; of items, its two first ones.
     Transposed,
+    /// Memory of a head, its channels by states, taken for states by channels.
+    TransposedIn(u32),
     /// A complex input's memory taken for all real parts before all imaginary ones.
     Halves,
     /// The first position of the packed sequence that comes so many after a position's own, without padding.
@@ -208,7 +210,11 @@ impl Index {
             Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
             Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
             Index::BlockEnd(k) => Some(((i / k as usize + 1) * k as usize).min(n) - 1),
-            Index::Transposed | Index::Halves | Index::Sequence(_) | Index::OnlyFirstSequence => Some(i),
+            Index::Transposed
+            | Index::TransposedIn(_)
+            | Index::Halves
+            | Index::Sequence(_)
+            | Index::OnlyFirstSequence => Some(i),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Program;
 use super::complex::Powers;
 use super::edit::{Carry, Each, Start};
-use super::graph::{Axis, Function, Graph, Id, Index, Input, Op, Real, Scan};
+use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Condition, Place, Set};
 
 /// Items back to which a state that is not reset is followed.
@@ -146,6 +146,31 @@ pub(super) fn starting(graph: &mut Graph, scan: Scan, start: Start) -> Id {
                     graph.add(Op::Choose { when, yes: one, no: scan.decay })
                 }
             };
+            graph.add(Op::Scan(Scan { decay, ..scan }))
+        }
+        Start::OfChunk(length) | Start::AtChunks(length) => {
+            let (zero, one, minus) = (graph.number(0.0), graph.number(1.0), graph.number(-1.0));
+            let begins = graph.input(Input::Begins);
+            let at = |set| Condition::At(Place::positions(set));
+            let first = at(Set::Every { of: length, rest: 0 });
+            let decay = match start {
+                // The product of all decays since the chunk's start, whatever sequence they are of.
+                Start::OfChunk(_) => {
+                    let before = Op::At { of: scan.decay, axis: Axis::Position, index: Index::Across(-1) };
+                    let before = graph.add(before);
+                    let decay = graph.add(Op::Choose { when: first, yes: zero, no: before });
+                    let drive = graph.add(Op::Choose { when: first, yes: one, no: zero });
+                    let before =
+                        Scan { decay, drive, start: zero, borders: Borders::None, exclusive: false, ..scan };
+                    let before = graph.add(Op::Scan(before));
+                    graph.product([scan.decay, before])
+                }
+                _ => graph.add(Op::Choose { when: first, yes: scan.decay, no: zero }),
+            };
+            let opposite = graph.product([minus, begins]);
+            let within = graph.sum([one, opposite]);
+            let [begun, within] = [graph.product([begins, decay]), graph.product([within, scan.decay])];
+            let decay = graph.sum([begun, within]);
             graph.add(Op::Scan(Scan { decay, ..scan }))
         }
         Start::ItemBefore => {

@@ -54,6 +54,8 @@ pub enum Symbol {
     Group,
     /// Running sum of the exponents.
     ExponentSum,
+    /// A stage of rk4, of the derivative at a step's start.
+    Stage(u8),
     /// Of an input.
     Gradient(GradientName),
 }

@@ -362,6 +362,7 @@ impl<'a> Printer<'a> {
             Index::BlockEnd(k) => format!("⌊{noun}/{k}⌋{k}+{}", k - 1),
             Index::ReversedIn(k) => format!("{noun} reversed in blocks of {k}"),
             Index::Transposed => "transposed".to_owned(),
+            Index::TransposedIn(_) => "transposed within each head".to_owned(),
             Index::Halves => "as halves".to_owned(),
             Index::FirstSequence => "first sequence".to_owned(),
             Index::Across(by) if by < 0 => format!("{noun}−{}, also of the sequence before", -by),
@@ -407,6 +408,7 @@ fn word(symbol: Symbol) -> String {
         Symbol::ChunkDecay => "P_l",
         Symbol::ChunkCarry => "c_l",
         Symbol::ExponentSum => "S_l",
+        Symbol::Stage(number) => return format!("κ{}", subscript(number)),
         Symbol::Gradient(name) => name.name(),
     }
     .to_owned()

@@ -202,6 +202,10 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         if matches!(op, Op::Last(_)) {
             add(Patch::OtherDirection);
             add(Patch::At(Axis::State, Index::Transposed));
+            let head = problem.channels_of_a_head();
+            if head > 1 && head < problem.shape.dim {
+                add(Patch::At(Axis::State, Index::TransposedIn(head as u32)));
+            }
         }
         if let Op::Product(factors) = op
             && factors.iter().any(|factor| matches!(graph.op(*factor), Op::Apply(..)))
@@ -238,6 +242,7 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
     edits.extend(carried(graph, program, problem));
     edits.extend(constants(graph, &reached));
     edits.extend(chunk_starts(graph, program));
+    edits.extend(chunk_decays(graph, program));
     edits
 }
 
@@ -263,6 +268,16 @@ impl ChunkStart {
             _ => None,
         }
     }
+}
+
+/// The exponential in the place of Ā, where that is another function, in what decays over a chunk.
+fn chunk_decays(graph: &Graph, program: &Program) -> Option<Edit> {
+    let [product, step] = [program.find(Symbol::ChunkDecay)?, program.find(Symbol::StepSize)?];
+    let Op::Scan(scan) = graph.op(program.find(Symbol::ChunkState)?) else { return None };
+    let Op::Choose { no: of, .. } = *graph.op(scan.decay) else { return None };
+    let exponent = graph.find(&Op::Product(vec![step, graph.find(&Op::Input(Input::A))?]))?;
+    let other = graph.find(&Op::Apply(Function::Exp, exponent)).filter(|other| *other != of)?;
+    Some(Edit { site: Site::Within { root: product, of }, patch: Patch::Other(other), when: None })
 }
 
 /// Edits by which chunks start from another state.
@@ -325,7 +340,7 @@ fn carried(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
 }
 
 /// Outputs in 16 bits that are cut off, and not rounded to nearest.
-fn cut_off(program: &Program, problem: &Problem) -> Option<Edit> {
+pub fn cut_off(program: &Program, problem: &Problem) -> Option<Edit> {
     let to = problem.stored(TensorName::Out);
     let edit = Edit { site: Site::Value(program.out), patch: Patch::CutOff(to), when: None };
     (to != InputType::F32).then_some(edit)
@@ -516,6 +531,12 @@ fn starts(graph: &Graph, scan: Id, problem: &Problem) -> Vec<Start> {
     all.push(Start::Last);
     if problem.initial_state.is_some() {
         all.push(if is_against { Start::Initial } else { Start::Undecayed });
+    }
+    if problem.initial_state.is_some() && problem.packed.is_some() && !is_against {
+        // The longest that the borders allow.
+        let lengths = (3..12).rev().map(|power| 1u32 << power);
+        let lengths = lengths.filter(|of| (*of as usize) < problem.shape.seqlen);
+        all.extend(lengths.flat_map(|length| [Start::OfChunk(length), Start::AtChunks(length)]));
     }
     // Packed sequences start anew by themselves.
     if problem.shape.batch > 1 && problem.packed.is_none() {

@@ -53,6 +53,10 @@ pub(super) fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis
     if last > 1 && !matches!(input, Input::D | Input::DeltaBias) {
         all.push((Axis::State, Index::Transposed));
     }
+    let head = problem.channels_of_a_head();
+    if of_states && shape.dstate > 1 && head > 1 && head < shape.dim {
+        all.push((Axis::State, Index::TransposedIn(head as u32)));
+    }
     if problem.weights == Weights::Complex && extent.state {
         all.push((Axis::State, Index::Halves));
     }

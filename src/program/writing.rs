@@ -5,7 +5,8 @@ use super::build::{Parts, read_out};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Scan};
 use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
-use crate::formula::Form;
+use crate::formula::{Form, Textbook};
+use crate::method::Method;
 use crate::problem::Problem;
 
 /// Positions that one thread scans by itself, at most.
@@ -32,6 +33,8 @@ pub enum Writing {
     Grouped(Group),
     /// A scan in blocks by threads that shuffle, with a slip in its loop.
     Shuffled(Shuffled),
+    /// The polynomials of rk4 by its stages.
+    Stages,
 }
 
 /// A scan in the manner of Hillis and Steele: each thread of a block scans so many positions, and in each level takes what the thread 1, 2,
@@ -141,6 +144,7 @@ impl Writing {
             Writing::RunningSums { divided } => running_sums(&specified, divided, graph),
             Writing::Grouped(group) => grouped(&specified, group, graph),
             Writing::Shuffled(shuffled) => self::shuffled(&specified, shuffled, graph),
+            Writing::Stages => staged(&specified, form, graph),
         }
     }
 
@@ -165,7 +169,7 @@ impl Writing {
             Writing::Specified => 0.0,
             Writing::Other { a_bar: Some(_), b_bar: Some(_) } => 4.0,
             Writing::Other { .. } => 5.0,
-            Writing::Inverses => 1.0,
+            Writing::Inverses | Writing::Stages => 1.0,
             // The fewer flips are made, or forgotten, the likelier.
             Writing::FlippedInPart(flips) => 5.0 + 0.25 * flips.count().min(5 - flips.count()) as f64,
             Writing::Chunked(_) => 4.0,
@@ -262,6 +266,41 @@ fn flipped(program: &Program, flips: Flips, problem: &Problem, graph: &mut Graph
     Some(Program { last_state, ..written })
 }
 
+/// B̄/B = Δ/6 (1 + 2κ₂ + 2κ₃ + κ₄) with κᵢ = kᵢ/k₁ of the stages k₁ = Ax + Bu, k₂ = A (x + Δ/2 k₁) + Bu, …, as u is held over a step: κ₂ = 1 + z/2,
+/// κ₃ = 1 + κ₂z/2, κ₄ = 1 + κ₃z. Where Ā is rk4's, too, it is 1 + A B̄/B.
+fn staged(program: &Program, form: Form, graph: &mut Graph) -> Option<Program> {
+    let is_classical = form == Form::Textbook(Textbook::Rk4Classical);
+    let (state, step) = (program.find(Symbol::State)?, program.find(Symbol::StepSize)?);
+    let Op::Scan(scan) = *graph.op(state) else { return None };
+    let Op::Product(factors) = graph.op(scan.drive).clone() else { return None };
+    let is_sum = |id: &Id| matches!(graph.op(*id), Op::Sum(_));
+    let h = factors.into_iter().find(is_sum).filter(|_| is_classical || form == Form::Method(Method::Rk4))?;
+    let a = graph.input(Input::A);
+    let (z, one, half, two) =
+        (graph.product([step, a]), graph.number(1.0), graph.number(0.5), graph.number(2.0));
+    let stage = |graph: &mut Graph, factors: Vec<Id>| {
+        let moved = graph.product(factors);
+        graph.sum([one, moved])
+    };
+    let second = stage(graph, vec![half, z]);
+    let third = stage(graph, vec![half, z, second]);
+    let fourth = stage(graph, vec![z, third]);
+    let [twice, again] = [graph.product([two, second]), graph.product([two, third])];
+    let all = graph.sum([one, twice, again, fourth]);
+    let sixth = graph.number(1.0 / 6.0);
+    let written = graph.product([sixth, step, all]);
+    let mut nodes = graph.replaced(&program.nodes(), h, written);
+    if is_classical {
+        let moved = graph.product([a, written]);
+        let decay = graph.sum([one, moved]);
+        nodes = graph.replaced(&nodes, scan.decay, decay);
+    }
+    let mut program = program.of_nodes(&nodes);
+    let stages = [(2, second), (3, third), (4, fourth)];
+    program.named.extend(stages.map(|(number, id)| (Symbol::Stage(number), id)));
+    Some(program)
+}
+
 /// x_l = x of this chunk alone + P_l c_{l−1}: P is the product of the decays since the chunk's start, that of l by itself, and c what
 /// the chunks before l's have ended with.
 fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program> {
@@ -280,6 +319,13 @@ fn chunked(program: &Program, length: u32, graph: &mut Graph) -> Option<Program>
             (scan.start, decayed, zero, graph.sum([one, opposite]), Borders::None)
         }
     };
+    // For an edit that reads it: a decay that nobody asked for.
+    if let Some(exponent) = program
+        .find(Symbol::StepSize)
+        .and_then(|step| graph.find(&Op::Product(vec![step, graph.find(&Op::Input(Input::A))?])))
+    {
+        graph.apply(Function::Exp, exponent);
+    }
     let within = graph.add(Op::Choose { when: starts, yes: of_start, no: scan.decay });
     let local = graph.add(Op::Scan(Scan { decay: within, start, ..scan }));
     // The product of the decays before l, from 1 at the start of each chunk, the first one among them.

@@ -92,6 +92,13 @@ fn roundings_are_not_blamed_for_a_fault_that_they_would_hide() {
     assert_eq!((case.verdict, case.diagnosis.len()), (Verdict::Fail, 0), "{:?}", case.diagnosis);
 }
 
+/// What is cut off is within the bounds of a rounding more.
+#[test]
+fn roundings_are_not_blamed_for_what_is_cut_off() {
+    let case = checked("blind_eleventh/run05", Options::EVERYTHING);
+    assert_eq!(case.diagnosis.first().map(|one| &*one.name), Some("store-truncated"), "{:?}", case.diagnosis);
+}
+
 /// Where the tensors of a run have not the same faults, the run is said to have what they share, and each tensor its own.
 #[test]
 fn a_tensor_with_two_faults_has_both_names() {

@@ -274,12 +274,16 @@ impl<'a> Evaluator<'a> {
                     }
                 }
                 // States in a memory whose axes of channels and states are exchanged.
-                Axis::State if *index == Index::Transposed => {
-                    let dim = self.problem.shape.dim;
+                Axis::State if matches!(index, Index::Transposed | Index::TransposedIn(_)) => {
+                    let channels = match index {
+                        Index::TransposedIn(channels) => *channels as usize,
+                        _ => self.problem.shape.dim,
+                    };
+                    let first = channel.1 / channels * channels;
                     for n in 0..width {
-                        let at = channel.1 * states + n;
-                        let other = self.column(graph, *of, (channel.0, at % dim));
-                        (0..positions).for_each(|k| column.set(k, n, other.at(k, at / dim)));
+                        let at = (channel.1 - first) * states + n;
+                        let other = self.column(graph, *of, (channel.0, first + at % channels));
+                        (0..positions).for_each(|k| column.set(k, n, other.at(k, at / channels)));
                     }
                 }
                 Axis::State => {

@@ -130,6 +130,18 @@ pub fn explained(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     found
 }
 
+/// Explains outputs in 16 bits that are cut off where they are to be rounded, which looser bounds would accept.
+pub fn by_cut_off(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    let mut all = Named::default();
+    if is_asked(case, failing) && failing.contains(&TensorName::Out) {
+        let mut search = Search::new(case, &[TensorName::Out]);
+        let edits = proposed::cut_off(&search.program, case.problem).into_iter().collect();
+        let found = search.tried(edits);
+        all.insert(TensorName::Out, search.said(found));
+    }
+    all
+}
+
 /// Explains outputs of a step that are [its coefficients](super::diagnose::sweep): an edit of Ā or of B̄.
 pub(super) fn of_coefficients(case: &Case) -> Vec<Diagnosis> {
     let mut search = Search::new(case, &[TensorName::Out]);
@@ -406,6 +418,7 @@ impl<'a> Search<'a> {
             &otherwise,
             &Self::at_places,
             &Self::at_values,
+            &Self::coefficients_at_values,
             &Self::with_two_coefficients,
             &Self::with_number,
             &otherwise_at_places,

@@ -34,9 +34,25 @@ pub fn is_left_out(graph: &Graph, program: &Program, edit: &Edit) -> bool {
 pub fn name_in(writing: Writing, graph: &Graph, program: &Program, edit: &Edit) -> String {
     match writing {
         Writing::Inverses if is_arithmetic(edit) => "phi-closed-form".to_owned(),
+        Writing::Stages => of_stage(graph, program, edit),
         Writing::Chunked(_) => aliases::known(format!("chunk-{}", name(graph, program, edit))),
         Writing::RunningSums { .. } => aliases::known(format!("running-{}", name(graph, program, edit))),
         _ => aliases::known(name(graph, program, edit)),
+    }
+}
+
+/// The stage of rk4 that an edit is about, or the sum of all.
+fn of_stage(graph: &Graph, program: &Program, edit: &Edit) -> String {
+    let at = match edit.site {
+        Site::Use { user, .. } | Site::WithinUse { user, .. } => user,
+        _ => edit.target(graph),
+    };
+    let is_there = |number: &u8| {
+        program.find(Symbol::Stage(*number)).is_some_and(|stage| graph.reached(&[stage]).contains(&at))
+    };
+    match (2..5).find(is_there) {
+        Some(number) => format!("rk4-stage-{number}-wrong"),
+        None => "rk4-weights-wrong".to_owned(),
     }
 }
 
@@ -135,6 +151,8 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Circular => "circular".to_owned(),
         Patch::Starting(Start::Initial) => format!("{of}-from-initial-state"),
         Patch::Starting(Start::Undecayed) => "initial-state-not-decayed".to_owned(),
+        Patch::Starting(Start::OfChunk(_)) => "initial-state-decayed-from-chunk".to_owned(),
+        Patch::Starting(Start::AtChunks(_)) => "initial-state-at-chunks-alone".to_owned(),
         Patch::Starting(Start::Last) => format!("{of}-not-reset"),
         Patch::Starting(Start::ItemBefore) => format!("{of}-not-reset-between-items"),
         Patch::Turned(by) => match constant(by).filter(|_| is_exponent) {
@@ -246,6 +264,7 @@ fn index_word(axis: Axis, index: Index) -> String {
     };
     match (axis, index) {
         (_, Index::Transposed) => "transposed".to_owned(),
+        (_, Index::TransposedIn(_)) => "transposed-in-heads".to_owned(),
         (_, Index::Halves) => "as-halves".to_owned(),
         (_, Index::FirstSequence) => "of-first-sequence".to_owned(),
         (_, Index::OnlyFirstSequence) => "of-first-sequence-alone".to_owned(),
@@ -326,6 +345,7 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
             Symbol::ChunkDecay => "product",
             Symbol::ChunkCarry => "carried",
             Symbol::ExponentSum => "exponent-sum",
+            Symbol::Stage(number) => return format!("stage-{number}"),
             Symbol::Group => group(graph, id),
             Symbol::Gradient(_) => "gradient",
         }

@@ -15,6 +15,8 @@ pub struct Point {
     l: usize,
     /// Whether its memory has the two last axes exchanged.
     transposed: bool,
+    /// Channels of a head whose memory has channels and states exchanged.
+    transposed_in: Option<usize>,
     /// Whether its complex numbers are taken for all real parts before all imaginary ones.
     halves: bool,
 }
@@ -22,7 +24,7 @@ pub struct Point {
 impl Point {
     pub fn new(problem: &Problem, (item, channel): (usize, usize), (l, n): (usize, usize)) -> Self {
         let group = channel / (problem.shape.dim / problem.shape.groups);
-        Point { item, channel, group, n, l, transposed: false, halves: false }
+        Point { item, channel, group, n, l, transposed: false, transposed_in: None, halves: false }
     }
 
     /// Moves along an axis; none where 0 is read.
@@ -35,6 +37,10 @@ impl Point {
         }
         if index == Index::Transposed {
             self.transposed = !self.transposed;
+            return Some(());
+        }
+        if let Index::TransposedIn(channels) = index {
+            self.transposed_in = Some(channels as usize);
             return Some(());
         }
         if index == Index::Halves {
@@ -114,12 +120,15 @@ impl Point {
         ) {
             (Some(_), Some(_)) if slot.is_none() => Complex64::ZERO,
             (Some(states), Some(_)) => {
-                let (channel, n) = match self.transposed {
-                    true => {
-                        let flat = self.n * shape.dim + self.channel;
-                        (flat / shape.dstate, flat % shape.dstate)
+                // Channels that are read as states of the first of so many.
+                let exchanged = self.transposed_in.or(self.transposed.then_some(shape.dim));
+                let (channel, n) = match exchanged {
+                    Some(channels) => {
+                        let first = self.channel / channels * channels;
+                        let flat = self.n * channels + self.channel - first;
+                        (first + flat / shape.dstate, flat % shape.dstate)
                     }
-                    false => (self.channel, self.n),
+                    None => (self.channel, self.n),
                 };
                 problem.row_if_held(self.item, channel).map_or(unknown, |row| {
                     let row = row * count + slot.unwrap_or(0);

@@ -26,6 +26,8 @@ pub fn diagnosis(
         let parts =
             "s_l the state of a chunk by itself, P_l the decay since its start, c_l what is carried into it";
         whats.push(format!("in chunks of {length}, as x_l = s_l + P_l c_l ({parts})"));
+    } else if writing == Writing::Stages {
+        whats.push("in stages, B̄ = Δ/6 (1 + 2κ₂ + 2κ₃ + κ₄) B with κᵢ = kᵢ/k₁".to_owned());
     } else if let (Writing::RunningSums { .. }, false) = (writing, edits.is_empty()) {
         whats.push("in a scan by running sums, x_l = P_l Σ_{k≤l} (input)_k / P_k, P_l the product of the decays so far".to_owned());
     } else if let Some((name, what)) = self::writing(writing, specified) {
@@ -44,7 +46,9 @@ pub fn diagnosis(
     }
     // What is written in another way is compared with that.
     let (right, label) = match writing {
-        Writing::Chunked(_) | Writing::RunningSums { .. } if !edits.is_empty() => (written, "right"),
+        Writing::Chunked(_) | Writing::RunningSums { .. } | Writing::Stages if !edits.is_empty() => {
+            (written, "right")
+        }
         _ => (specified, "specified"),
     };
     // Levels that are made of each other are no lines to read.
@@ -82,7 +86,7 @@ pub fn differing((before, label): (&[String], &str), after: &[String]) -> String
 /// The name of another form, or of what is written wrongly, and what it does.
 pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)> {
     match writing {
-        Writing::Specified | Writing::Inverses | Writing::Chunked(_) | Writing::Grouped(_) => None,
+        Writing::Specified | Writing::Inverses | Writing::Stages | Writing::Chunked(_) | Writing::Grouped(_) => None,
         Writing::RunningSums { divided: false } => Some((
             "running-weights-overflow".to_owned(),
             "the scan multiplies inputs by e to the negated sum of the exponents so far, which is infinite in f32 from some position on".to_owned(),
@@ -199,10 +203,18 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::OtherDirection => "last_state is that of a scan against the sequence".to_owned(),
         Patch::Starting(start) => {
             let from = match start {
-                Start::Initial => "the initial state",
-                Start::Last => "the last state of the scan along the sequence",
-                Start::ItemBefore => "what the batch item before has ended with",
-                Start::Undecayed => "the initial state, which the first step does not decay",
+                Start::Initial => "the initial state".to_owned(),
+                Start::Last => "the last state of the scan along the sequence".to_owned(),
+                Start::ItemBefore => "what the batch item before has ended with".to_owned(),
+                Start::Undecayed => "the initial state, which the first step does not decay".to_owned(),
+                Start::OfChunk(length) => format!(
+                    "the initial states of sequences, which decay from where a chunk of {length} begins, before their sequence does"
+                ),
+                Start::AtChunks(length) => {
+                    format!(
+                        "the initial state where a sequence begins at a multiple of {length}, and from 0 else"
+                    )
+                }
             };
             format!("the scan of {old} starts from {from}")
         }

@@ -9,7 +9,7 @@ use super::functions::modulus;
 use super::{Found, Search};
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
-use crate::program::{Condition, Id, Op, Real, Symbol};
+use crate::program::{Condition, Function, Id, Op, Real, Symbol};
 use crate::tensor::TensorName;
 
 /// Limits that people type.
@@ -41,14 +41,48 @@ impl Search<'_> {
         }
         let mut factors = proposed::with_number(&self.graph, &self.program, self.case.problem);
         factors.retain(|edit| matches!(edit.patch, Patch::Scaled(_)));
-        let mut conditioned = conditioned(self, &factors);
-        // Series and closed forms are chosen by the exponent.
+        self.with_numbers_by_exponents(&factors)
+    }
+
+    /// A coefficient of a series, or of a closed form, that is another where the exponent is small, or is not.
+    pub(super) fn coefficients_at_values(&mut self) -> Vec<Found> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let terms = self.terms_of_series();
+        self.with_numbers_by_exponents(&terms)
+    }
+
+    /// Series and closed forms are chosen by the exponent.
+    fn with_numbers_by_exponents(&mut self, edits: &[Edit]) -> Vec<Found> {
+        let mut conditioned = conditioned(self, edits);
         let is_exponent = |edit: &Edit| {
             let of = edit.when.and_then(Condition::of);
             of.is_some_and(|of| matches!(self.graph.op(of), Op::Product(_)) && self.graph.extent(of).state)
         };
         conditioned.retain(is_exponent);
         self.with_numbers(&conditioned)
+    }
+}
+
+impl Search<'_> {
+    /// Powers of z that a φ-function has too many or too few of: a coefficient of its series, or of what its closed form takes away.
+    fn terms_of_series(&mut self) -> Vec<Edit> {
+        let is_phi = |id: &Id| matches!(self.graph.op(*id), Op::Apply(Function::Phi(1..), _));
+        let nodes = self.graph.reached(&[self.program.out, self.program.last_state]);
+        let mut edits = Vec::new();
+        for phi in nodes.into_iter().filter(is_phi).collect::<Vec<_>>() {
+            let z = self.graph.op(phi).operands()[0];
+            let inverse = self.graph.apply(Function::Reciprocal, z);
+            let powers = [vec![], vec![z], vec![z, z], vec![inverse], vec![inverse, inverse]];
+            for power in powers {
+                let patch = Patch::Plus(self.graph.product(power), Real::ZERO);
+                edits.push(Edit { site: Site::Value(phi), patch, when: None });
+            }
+        }
+        // What is looked for reads them.
+        self.nodes = self.graph.len();
+        edits
     }
 }
 
@@ -68,7 +102,11 @@ fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     for edit in plain {
         let is_value =
             matches!(edit.patch, Patch::Number(_) | Patch::Instead(_) | Patch::Other(_) | Patch::InEach(_));
-        let is_tried = is_value || matches!(edit.patch, Patch::Times(_) | Patch::Over(_) | Patch::Scaled(_));
+        let is_tried = is_value
+            || matches!(
+                edit.patch,
+                Patch::Times(_) | Patch::Over(_) | Patch::Scaled(_) | Patch::Plus(_, Real::ZERO)
+            );
         let target = edit.target(graph);
         let extent_of = match edit.site {
             Site::Use { user, .. } => graph.extent(user),

@@ -43,7 +43,7 @@ impl<'a> Search<'a> {
             .map(Writing::Chunked);
         let groups = Group::ALL.into_iter().map(Writing::Grouped);
         let sums = [true, false].map(|divided| Writing::RunningSums { divided });
-        let others = groups.chain(chunks).chain(sums).chain([Writing::Inverses]);
+        let others = groups.chain([Writing::Inverses, Writing::Stages]).chain(chunks).chain(sums);
         let seqlen = self.case.problem.shape.seqlen;
         let shuffled = self.looks.first.map_or_else(Vec::new, |first| Shuffled::beginning_at(first, seqlen));
         Writing::others(form).into_iter().chain(shuffled).chain(others).collect()

@@ -37,8 +37,8 @@ impl Backward {
             None => 0.0,
         };
         let of_others = 3.75 * f64::from(u8::from(slopes_of.is_some()) + u8::from(products_of.is_some()));
-        let of_rules =
-            2.75 * f64::from(u8::from(phi != PhiRule::Right) + u8::from(power != PowerRule::Right));
+        let of_rules = 2.75 * f64::from(u8::from(phi != PhiRule::Right))
+            + 3.0 * f64::from(u8::from(power != PowerRule::Right));
         let of_chain = if chain == ChainRule::Right { 0.0 } else { 3.0 };
         let of_length = if until.is_some() || self.padded.is_some() { 6.0 } else { 0.0 };
         let of_borders = if self.borders == Borders::All { 0.0 } else { 3.5 };
@@ -96,10 +96,7 @@ impl Backward {
             (format!("phi-slope-{name}"), format!("φₖ is differentiated as {what}, for φₖ − kφₖ₊₁"))
         };
         let of_power = |name: &str, what: &str| {
-            (
-                format!("power-slope-{name}"),
-                format!("in B̄'s derivative zᵏ is differentiated as {what}, for kzᵏ⁻¹"),
-            )
+            (format!("power-slope-{name}"), format!("zᵏ is differentiated as {what}, for kzᵏ⁻¹"))
         };
         let of_chain = |name: &str, what: &str| (name.to_owned(), what.to_owned());
         if let Some(end) = self.derivation.until {
