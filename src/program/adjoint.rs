@@ -541,7 +541,15 @@ impl Reverse<'_> {
                 graph.product([value, other])
             }
             Function::Silu => {
-                let (sigmoid, other) = (graph.apply(Function::Sigmoid, of), sigmoid_of_opposite(graph));
+                let sigmoid = graph.apply(Function::Sigmoid, of);
+                // By hand it is mostly σ(−z), and 1 − σ(z) where functions are differentiated one by one.
+                let other = match self.derivation.by_chain {
+                    false => sigmoid_of_opposite(graph),
+                    true => {
+                        let opposite = graph.product([minus, sigmoid]);
+                        graph.sum([one, opposite])
+                    }
+                };
                 let term = graph.product([of, other]);
                 let sum = graph.sum([one, term]);
                 graph.product([sigmoid, sum])

@@ -119,6 +119,8 @@ pub enum Each {
     Series(u8),
     /// A factor that stands in a product more than once stands there once.
     Once(Id),
+    /// Powers in products are made of complex products of some kind.
+    Powers(Powers),
 }
 
 /// Values that a scan may carry over the edge of a chunk by mistake.
@@ -472,6 +474,7 @@ impl Edit {
             Patch::OnlyTerm(_) => 3.5,
             Patch::InEach(Each::Series(_)) => 2.75,
             Patch::InEach(Each::Once(_)) => 4.5,
+            Patch::InEach(Each::Powers(_)) => 5.5,
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
             Patch::Applied(_) | Patch::Other(_) => 5.5,
             Patch::Rounded(_) | Patch::CutOff(_) => 6.0,

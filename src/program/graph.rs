@@ -227,6 +227,8 @@ pub enum Borders {
     None,
     /// Those at multiples of so many positions of the item.
     OfBlocks(u32),
+    /// All others than these.
+    BetweenBlocks(u32),
     /// Those of the first item, in all items.
     OfFirstItem,
     /// All, so many positions later along the scan.

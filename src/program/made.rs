@@ -76,6 +76,10 @@ pub(super) fn in_each(graph: &mut Graph, target: Id, each: Each) -> Id {
                 factors.retain(|id| *id != factor);
                 graph.product([factors, vec![factor]].concat())
             }
+            (Each::Powers(powers), Op::Product(_)) => match with_powers(graph, id, powers) {
+                Some(other) => other,
+                None => continue,
+            },
             _ => continue,
         };
         new = graph.replaced(&[new], id, other)[0];

@@ -92,6 +92,9 @@ impl<'a> Printer<'a> {
             Borders::OfBlocks(k) => {
                 format!("[{before}, also of {neighbour} but at multiples of {k} positions]")
             }
+            Borders::BetweenBlocks(k) => {
+                format!("[{before}, also of {neighbour} at multiples of {k} positions]")
+            }
             Borders::OfFirstItem => format!("[{before}, anew at the borders of item 0]"),
             Borders::Late(by) => {
                 let side = if (by > 0) != scan.reversed { "after" } else { "before" };

@@ -238,7 +238,7 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         terms(graph, op).into_iter().for_each(|term| add(Patch::OnlyTerm(term)));
     }
     edits.extend(cut_off(program, problem));
-    edits.extend(in_each(graph, program));
+    edits.extend(in_each(graph, program, problem.weights == Weights::Complex));
     edits.extend(carried(graph, program, problem));
     edits.extend(constants(graph, &reached));
     edits.extend(chunk_starts(graph, program));
@@ -310,7 +310,7 @@ fn terms(graph: &Graph, op: &Op) -> Vec<Id> {
 }
 
 /// All φ-functions of what enters a state as series, and all of its products with one Δ.
-fn in_each(graph: &Graph, program: &Program) -> Vec<Edit> {
+fn in_each(graph: &Graph, program: &Program, is_complex: bool) -> Vec<Edit> {
     let (Some(step), Some(Op::Scan(scan))) =
         (program.find(Symbol::StepSize), program.find(Symbol::State).map(|state| graph.op(state)))
     else {
@@ -322,7 +322,12 @@ fn in_each(graph: &Graph, program: &Program) -> Vec<Edit> {
     // One alone is an edit of that.
     let series = (1..9).map(Each::Series).filter(|_| phis > 1);
     let once = (parts.iter().filter(repeats).count() > 1).then_some(Each::Once(step));
-    let all = series.chain(once);
+    // Of powers of z, which are complex with A.
+    let z = graph.find(&Op::Input(Input::A)).and_then(|a| graph.find(&Op::Product(vec![step, a])));
+    let has_powers = |id: &&Id| matches!(graph.op(**id), Op::Product(of) if of.iter().filter(|factor| Some(**factor) == z).count() > 1);
+    let are_more = is_complex && parts.iter().filter(has_powers).count() > 1;
+    let powers = Powers::wrong().map(Each::Powers).filter(|_| are_more);
+    let all = series.chain(once).chain(powers);
     all.map(|each| Edit { site: Site::Value(scan.drive), patch: Patch::InEach(each), when: None }).collect()
 }
 
@@ -516,7 +521,8 @@ fn applied(graph: &Graph, target: Id, problem: &Problem) -> Vec<Function> {
 /// Other borders of packed sequences at which a scan may start anew.
 pub fn borders(problem: &Problem) -> impl Iterator<Item = Borders> + use<> {
     // The longest one comes first of lengths that no border tells apart.
-    let blocks = (3..9).rev().map(|power| Borders::OfBlocks(1 << power));
+    let lengths = (3..9).rev().map(|power| 1u32 << power);
+    let blocks = lengths.clone().map(Borders::OfBlocks).chain(lengths.map(Borders::BetweenBlocks));
     let of_item = (problem.shape.batch > 1).then_some(Borders::OfFirstItem);
     let moved = [Borders::Late(1), Borders::Late(-1)];
     let all = [Borders::None].into_iter().chain(moved).chain(of_item).chain(blocks);

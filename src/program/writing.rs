@@ -29,6 +29,8 @@ pub enum Writing {
     /// A scan by running sums of inputs that are divided by the product of the decays so far, or multiplied by e to the sum of
     /// the exponents, negated.
     RunningSums { divided: bool },
+    /// A scan by running sums of inputs times what is left of them at the end, S_l = exp Σ_{j>l} Δ_j A, which are divided by that.
+    SumsFromEnd,
     /// An input of which some factors are multiplied first.
     Grouped(Group),
     /// A scan in blocks by threads that shuffle, with a slip in its loop.
@@ -142,6 +144,7 @@ impl Writing {
             }
             Writing::Chunked(length) => chunked(&specified, length, graph),
             Writing::RunningSums { divided } => running_sums(&specified, divided, graph),
+            Writing::SumsFromEnd => sums_from_end(&specified, graph),
             Writing::Grouped(group) => grouped(&specified, group, graph),
             Writing::Shuffled(shuffled) => self::shuffled(&specified, shuffled, graph),
             Writing::Stages => staged(&specified, form, graph),
@@ -155,12 +158,12 @@ impl Writing {
 
     /// Whether it is right up to where f32's range ends.
     pub fn leaves_the_range(self) -> bool {
-        matches!(self, Writing::RunningSums { .. })
+        matches!(self, Writing::RunningSums { .. } | Writing::SumsFromEnd)
     }
 
     /// Whether what is computed at one position is read at another far away.
     pub fn reads_far(self) -> bool {
-        matches!(self, Writing::FlippedInPart(_) | Writing::Shuffled(_))
+        matches!(self, Writing::FlippedInPart(_) | Writing::Shuffled(_) | Writing::SumsFromEnd)
     }
 
     /// Bits that it takes to say it.
@@ -173,7 +176,7 @@ impl Writing {
             // The fewer flips are made, or forgotten, the likelier.
             Writing::FlippedInPart(flips) => 5.0 + 0.25 * flips.count().min(5 - flips.count()) as f64,
             Writing::Chunked(_) => 4.0,
-            Writing::RunningSums { .. } => 2.0,
+            Writing::RunningSums { .. } | Writing::SumsFromEnd => 2.0,
             Writing::Grouped(_) => 0.5,
             Writing::Shuffled(_) => 6.0,
         }
@@ -434,6 +437,28 @@ fn running_sums(program: &Program, divided: bool, graph: &mut Graph) -> Option<P
     let mut program = program.of_nodes(&nodes);
     program.named.extend(sum.map(|sum| (Symbol::ExponentSum, sum)));
     program.named.push((Symbol::ChunkDecay, product));
+    Some(program)
+}
+
+/// x_l = Σ_{k≤l} drive_k S_k / S_l with S_l = e^Σ_{j>l} z_j, of a scan whose decays are exponentials and that starts from 0.
+fn sums_from_end(program: &Program, graph: &mut Graph) -> Option<Program> {
+    let state = program.find(Symbol::State).filter(|_| program.find(Symbol::ReversedState).is_none())?;
+    let Op::Scan(scan) = *graph.op(state) else { return None };
+    let (zero, one) = (graph.number(0.0), graph.number(1.0));
+    let Op::Apply(Function::Exp, exponent) = *graph.op(scan.decay) else { return None };
+    if scan.start != zero || graph.is_packed() {
+        return None;
+    }
+    let behind = Scan { reversed: true, exclusive: true, ..Scan::of(one, exponent, zero) };
+    let behind = graph.add(Op::Scan(behind));
+    let left = graph.apply(Function::Exp, behind);
+    let left = graph.apply(Function::Single, left);
+    let drive = graph.product([scan.drive, left]);
+    let running = graph.add(Op::Scan(Scan::of(one, drive, zero)));
+    let written = graph.add(Op::Quotient(running, left));
+    let nodes = graph.replaced(&program.nodes(), state, written);
+    let mut program = program.of_nodes(&nodes);
+    program.named.extend([(Symbol::ExponentSum, behind), (Symbol::ChunkDecay, left)]);
     Some(program)
 }
 

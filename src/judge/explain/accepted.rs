@@ -27,7 +27,7 @@ impl Search<'_> {
             _ => program.last_state != self.program.last_state,
         };
         let is_same = !self.tensors.iter().any(changes);
-        let is_far = edit.reads_far(&self.graph);
+        let is_far = edit.reads_far(&self.graph) || self.writing.reads_far();
         let has_number = edit.has_number() || self.edits.iter().any(Edit::has_number);
         let least = if has_number { FEWEST_TOLD } else { 1 };
         // NaN from some place on may have any reason.

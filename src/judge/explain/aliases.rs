@@ -85,6 +85,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("real-part-of-exponent-in-b-bar", "a-real-part-in-b-bar"),
     ("reversed-state-from-initial-state", "initial-state-in-both"),
     ("reversed-state-off-by-one", "poly-reversed-off-by-one"),
+    ("running-number-added-to-product", "running-product-guarded"),
     ("scan-reversed", "direction-reverse"),
     ("sigmoid-for-silu", "gate-sigmoid-only"),
     ("silu-missing", "gate-linear"),

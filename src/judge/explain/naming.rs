@@ -36,7 +36,9 @@ pub fn name_in(writing: Writing, graph: &Graph, program: &Program, edit: &Edit) 
         Writing::Inverses if is_arithmetic(edit) => "phi-closed-form".to_owned(),
         Writing::Stages => of_stage(graph, program, edit),
         Writing::Chunked(_) => aliases::known(format!("chunk-{}", name(graph, program, edit))),
-        Writing::RunningSums { .. } => aliases::known(format!("running-{}", name(graph, program, edit))),
+        Writing::RunningSums { .. } | Writing::SumsFromEnd => {
+            aliases::known(format!("running-{}", name(graph, program, edit)))
+        }
         _ => aliases::known(name(graph, program, edit)),
     }
 }
@@ -70,7 +72,7 @@ fn is_arithmetic(edit: &Edit) -> bool {
 }
 
 /// A name in the form of all others.
-fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
+pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     let target = edit.target(graph);
     let of = match edit.site {
         Site::Both(..) if matches!(graph.op(target), Op::Input(Input::Delta)) => "delta-and-bias".to_owned(),
@@ -168,6 +170,7 @@ fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
         Patch::Summed(..) => format!("{of}-otherwise"),
         Patch::CutOff(_) => "store-truncated".to_owned(),
         Patch::InEach(Each::Series(terms)) => format!("phi-taylor-{terms}"),
+        Patch::InEach(Each::Powers(_)) => "complex-power-wrong".to_owned(),
         Patch::InEach(Each::Once(_)) => "inverse-delta-extra".to_owned(),
         Patch::OnlyTerm(term) => {
             let against = program.find(Symbol::ReversedState);
@@ -449,6 +452,7 @@ pub fn borders_name(at: Borders) -> &'static str {
         Borders::All => "starts-anew",
         Borders::None => "crosses-borders",
         Borders::OfBlocks(_) => "crosses-borders-within-blocks",
+        Borders::BetweenBlocks(_) => "crosses-borders-at-blocks",
         Borders::OfFirstItem => "borders-of-first-item",
         Borders::Late(_) => "reset-off-by-one",
     }

@@ -28,6 +28,8 @@ pub fn diagnosis(
         whats.push(format!("in chunks of {length}, as x_l = s_l + P_l c_l ({parts})"));
     } else if writing == Writing::Stages {
         whats.push("in stages, B̄ = Δ/6 (1 + 2κ₂ + 2κ₃ + κ₄) B with κᵢ = kᵢ/k₁".to_owned());
+    } else if (writing, edits.is_empty()) == (Writing::SumsFromEnd, false) {
+        whats.push("in a scan by running sums, x_l = Σ_{k≤l} (input)_k P_k / P_l, P_l the product of the decays behind l".to_owned());
     } else if let (Writing::RunningSums { .. }, false) = (writing, edits.is_empty()) {
         whats.push("in a scan by running sums, x_l = P_l Σ_{k≤l} (input)_k / P_k, P_l the product of the decays so far".to_owned());
     } else if let Some((name, what)) = self::writing(writing, specified) {
@@ -46,7 +48,9 @@ pub fn diagnosis(
     }
     // What is written in another way is compared with that.
     let (right, label) = match writing {
-        Writing::Chunked(_) | Writing::RunningSums { .. } | Writing::Stages if !edits.is_empty() => {
+        Writing::Chunked(_) | Writing::RunningSums { .. } | Writing::SumsFromEnd | Writing::Stages
+            if !edits.is_empty() =>
+        {
             (written, "right")
         }
         _ => (specified, "specified"),
@@ -91,7 +95,7 @@ pub fn writing(writing: Writing, specified: &Program) -> Option<(String, String)
             "running-weights-overflow".to_owned(),
             "the scan multiplies inputs by e to the negated sum of the exponents so far, which is infinite in f32 from some position on".to_owned(),
         )),
-        Writing::RunningSums { divided: true } => Some((
+        Writing::SumsFromEnd | Writing::RunningSums { divided: true } => Some((
             "division-by-underflowed-product".to_owned(),
             "the scan divides inputs by the product P_l of the decays so far, which is 0 in f32 from some position on".to_owned(),
         )),
@@ -155,12 +159,15 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         }
         Patch::Number(number) => format!("{} stands in the place of {old}", number_text(number)),
         Patch::Plus(other, by) => {
+            let is_one = *graph.op(other) == Op::Number(Real::new(1.0));
             let other = printer.text(other);
             let (verb, size) =
                 if by.value() < 0.0 { ("subtracted from", -by.value()) } else { ("added to", by.value()) };
             let times =
                 if size == 1.0 { String::new() } else { format!("{} ", number_text(Real::new(size))) };
-            format!("{times}{other} is {verb} {old}")
+            // A guard is a number alone.
+            let added = if is_one && size != 1.0 { times.trim_end().to_owned() } else { times + &other };
+            format!("{added} is {verb} {old}")
         }
         Patch::Scaled(by) => format!("{old} is multiplied by {}", number_text(by)),
         Patch::Within(low, high) => {
@@ -222,6 +229,9 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
             let plural = if terms == 1 { "" } else { "s" };
             format!("the series of every φ in {old} stops after {terms} term{plural}")
         }
+        Patch::InEach(Each::Powers(powers)) => {
+            format!("in every term of {old}, z being what stands there more than once, {}", powers.text())
+        }
         Patch::InEach(Each::Once(factor)) => {
             format!("every term of {old} has one factor {}", printer.text(factor))
         }
@@ -279,6 +289,9 @@ pub fn borders(at: Borders, is_reversed: bool) -> String {
                 "goes on over the borders of packed sequences that are not at multiples of a length, as of {k} positions"
             )
         }
+        Borders::BetweenBlocks(k) => format!(
+            "goes on over the borders of packed sequences that are at multiples of {k} positions, and starts anew at the others"
+        ),
         Borders::OfFirstItem => "starts anew at the borders of item 0 in all items".to_owned(),
         Borders::Late(by) => {
             let is_after = (by > 0) != is_reversed;

@@ -1,12 +1,13 @@
 //! Conditions on values under which alone an edit may hold: a series near 0, a threshold above which a function is another, zeros that are
 //! skipped.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::mem::{Discriminant, discriminant};
 
 use super::evaluate::Evaluator;
 use super::functions::modulus;
 use super::{Found, Search};
+use crate::problem::Weights;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
 use crate::program::{Condition, Function, Id, Op, Real, Symbol};
@@ -89,6 +90,7 @@ impl Search<'_> {
 /// Edits under each condition that divides the values of the most wrong channels in another way.
 fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     let nodes = search.graph.reached(&[search.program.out, search.program.last_state]);
+    let real_parts = real_parts(search, &nodes);
     let is_argument =
         |id: &Id| nodes.iter().any(|user| matches!(search.graph.op(*user), Op::Apply(_, of) if of == id));
     let is_input = |id: &Id| matches!(search.graph.op(*id), Op::Input(_));
@@ -96,7 +98,8 @@ fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
     let deciding = |id: &Id| is_argument(id) || is_input(id) || Some(*id) == step;
     let deciding: Vec<Id> = nodes.iter().copied().filter(deciding).collect();
     let deciding = deciding.into_iter().map(|id| (id, is_argument(&id) || Some(id) == step));
-    let conditions: Vec<Condition> = deciding.flat_map(|of| dividing(search, of)).collect();
+    let deciding: Vec<(Id, bool)> = deciding.chain(real_parts.into_iter().map(|id| (id, true))).collect();
+    let conditions: Vec<Condition> = deciding.into_iter().flat_map(|of| dividing(search, of)).collect();
     let graph = &search.graph;
     let mut edits = Vec::new();
     for edit in plain {
@@ -118,7 +121,11 @@ fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
                 Site::Use { user, .. } => user,
                 _ => target,
             };
-            let is_before = of < at || of == target || matches!(graph.op(of), Op::Input(_));
+            let base = match *graph.op(of) {
+                Op::Apply(Function::RealPart, base) => base,
+                _ => of,
+            };
+            let is_before = base < at || base == target || matches!(graph.op(of), Op::Input(_));
             let extent = graph.extent(of);
             // Thresholds are those of functions of one number for each position.
             let is_threshold = matches!(edit.patch, Patch::Instead(_)) && !extent.state;
@@ -131,6 +138,20 @@ fn conditioned(search: &mut Search, plain: &[Edit]) -> Vec<Edit> {
         }
     }
     edits
+}
+
+/// Real parts of complex exponents, which a test may take for their sizes.
+fn real_parts(search: &mut Search, nodes: &[Id]) -> Vec<Id> {
+    let is_complex = search.case.problem.weights == Weights::Complex;
+    let argument = |id: &Id| match *search.graph.op(*id) {
+        Op::Apply(_, of) if search.graph.extent(of).state => Some(of),
+        _ => None,
+    };
+    let is_product = |id: &Id| is_complex && matches!(search.graph.op(*id), Op::Product(_));
+    let exponents: BTreeSet<Id> = nodes.iter().filter_map(argument).filter(is_product).collect();
+    let all = exponents.into_iter().map(|id| search.graph.apply(Function::RealPart, id)).collect();
+    search.nodes = search.graph.len();
+    all
 }
 
 /// Conditions on a value that hold somewhere and not everywhere; of inputs whether they are 0.

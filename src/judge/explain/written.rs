@@ -43,6 +43,7 @@ impl<'a> Search<'a> {
             .map(Writing::Chunked);
         let groups = Group::ALL.into_iter().map(Writing::Grouped);
         let sums = [true, false].map(|divided| Writing::RunningSums { divided });
+        let sums = sums.into_iter().chain([Writing::SumsFromEnd]);
         let others = groups.chain([Writing::Inverses, Writing::Stages]).chain(chunks).chain(sums);
         let seqlen = self.case.problem.shape.seqlen;
         let shuffled = self.looks.first.map_or_else(Vec::new, |first| Shuffled::beginning_at(first, seqlen));

@@ -118,6 +118,7 @@ impl Evaluator<'_> {
                 Borders::All | Borders::OfFirstItem => Some(first),
                 Borders::None => Some(first).filter(|_| is_end),
                 Borders::OfBlocks(k) => Some(first).filter(|_| is_end || border % k as usize == 0),
+                Borders::BetweenBlocks(k) => Some(first).filter(|_| is_end || border % k as usize != 0),
                 _ if is_end => Some(first),
                 Borders::Late(by) => {
                     let by = isize::from(if scan.reversed { -by } else { by });

@@ -3,7 +3,6 @@
 use crate::judge::explain::naming;
 use crate::problem::Problem;
 use crate::program::edit::{Edit, Patch, Site};
-use crate::program::writing::Writing;
 use crate::program::{
     Axis, Condition, Function, Graph, Id, Index, Input, Op, Over, Program, Real, Scan, Set, Symbol,
 };
@@ -20,7 +19,7 @@ fn made(graph: &Graph, program: &Program, edit: &Edit, problem: &Problem) -> Str
     let of_sum = of_sum(graph, edit, problem);
     let parts = Parts { graph, program };
     let of_place = || parts.role(edit.target(graph)).and_then(|role| parts.placed(&role, edit));
-    of_sum.or_else(of_place).unwrap_or_else(|| naming::name_in(Writing::Specified, graph, program, edit))
+    of_sum.or_else(of_place).unwrap_or_else(|| naming::name(graph, program, edit))
 }
 
 /// The name of what is so in a part of a gradient alone, or in all of it.

@@ -55,7 +55,10 @@ impl Search<'_> {
     ) -> Option<Diagnosis> {
         let problem = self.case.problem;
         let seqlen = problem.shape.seqlen as u32;
-        let specified = self.written(Base::default())?;
+        // Another right way of writing has other lines that are specified.
+        let right =
+            if one.base.writing.is_a_mistake() { Base::default() } else { Base::of(one.base.writing) };
+        let specified = self.written(right)?;
         let before = self.written[specified].of(name)?;
         let lines = said::lines(&self.written[specified].graph, &before);
         let (mut names, mut whats, mut edits) = (Vec::new(), Vec::new(), Vec::new());
