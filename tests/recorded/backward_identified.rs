@@ -242,7 +242,7 @@ const OF_COMPLEX: &[(&str, Method, Pass)] = table! {
     ("a-bar-slope-by-delta-unconjugated or a-bar-slope-by-a-unconjugated", HighOrder, Pass { conj: |of, x| if matches!(of, Of::ABarSlope | Of::HSlope | Of::A) { x } else { x.conj() }, ..RIGHT }),
     ("a-bar-slope-by-delta-unconjugated or a-bar-slope-by-a-unconjugated", Rk4, Pass { conj: |of, x| if matches!(of, Of::ABarSlope | Of::A) { x } else { x.conj() }, ..RIGHT }),
     ("h-slope-by-delta-unconjugated or h-slope-by-a-unconjugated", Poly, Pass { conj: |of, x| if of == Of::HSlope { x } else { x.conj() }, ..RIGHT }),
-    ("a-conjugated + a-bar-slope-by-delta-unconjugated", Bilinear, Pass { conj: |of, x| if of == Of::A { x } else { x.conj() }, ..RIGHT }),
+    ("conjugate-of-exponent + a-bar-slope-by-delta-unconjugated", Bilinear, Pass { conj: |of, x| if of == Of::A { x } else { x.conj() }, ..RIGHT }),
 };
 
 /// Of positions and batch. The first whole chunks of a length are the first chunk of a longer one as well.
