@@ -130,7 +130,7 @@ pub enum Carry {
     Times(Real),
     /// Its state, which the step that it arrives at decays so many times.
     Decayed(u8),
-    /// What the scan starts from.
+    /// The start of the scan.
     Start,
     /// Its right state of so many positions before.
     Before(u32),

@@ -322,7 +322,7 @@ fn in_each(graph: &Graph, program: &Program, is_complex: bool) -> Vec<Edit> {
     // One alone is an edit of that.
     let series = (1..9).map(Each::Series).filter(|_| phis > 1);
     let once = (parts.iter().filter(repeats).count() > 1).then_some(Each::Once(step));
-    // Of powers of z, which are complex with A.
+    // Powers of z are complex with A.
     let z = graph.find(&Op::Input(Input::A)).and_then(|a| graph.find(&Op::Product(vec![step, a])));
     let has_powers = |id: &&Id| matches!(graph.op(**id), Op::Product(of) if of.iter().filter(|factor| Some(**factor) == z).count() > 1);
     let are_more = is_complex && parts.iter().filter(has_powers).count() > 1;

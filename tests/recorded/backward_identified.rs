@@ -53,7 +53,7 @@ fn the_plain_pass_is_right() {
     }
 }
 
-/// What fails is what the slip changes, and each of these gradients has one of the names before all others: each that fails, where none is
+/// Gradients fail that the slip changes, and each of these has one of the names before all others: each that fails, where none is
 /// listed. The sentences that say so.
 #[track_caller]
 fn is_named(

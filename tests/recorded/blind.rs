@@ -92,7 +92,7 @@ fn roundings_are_not_blamed_for_a_fault_that_they_would_hide() {
     assert_eq!((case.verdict, case.diagnosis.len()), (Verdict::Fail, 0), "{:?}", case.diagnosis);
 }
 
-/// What is cut off is within the bounds of a rounding more.
+/// Outputs that are cut off are within the bounds of a rounding more.
 #[test]
 fn roundings_are_not_blamed_for_what_is_cut_off() {
     let case = checked("blind_eleventh/run05", Options::EVERYTHING);

@@ -226,7 +226,7 @@ pub fn name(graph: &Graph, program: &Program, edit: &Edit) -> String {
     }
 }
 
-/// What becomes of what is carried over the edge of a chunk, as a part of a name.
+/// A part of a name that says what becomes of what is carried over the edge of a chunk.
 pub fn carried(what: Carry) -> String {
     match what {
         Carry::Times(by) => match by.value() {

@@ -81,7 +81,7 @@ impl Search<'_> {
                 edits.push(Edit { site: Site::Value(phi), patch, when: None });
             }
         }
-        // What is looked for reads them.
+        // The search reads them.
         self.nodes = self.graph.len();
         edits
     }

@@ -353,7 +353,7 @@ pub fn add_terms(graph: &mut Graph, program: &Program, (problem, is_rational): (
     });
     let a = graph.input(Input::A);
     let z = graph.product([step, a]);
-    // What a mask is seen by.
+    // Sizes by which a mask is seen.
     let sizes = [Input::Delta, Input::U].map(|input| {
         let of = graph.input(input);
         graph.apply(Function::Abs, of)

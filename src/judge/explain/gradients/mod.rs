@@ -10,6 +10,7 @@ mod names;
 mod part;
 mod rows;
 mod said;
+mod slopes;
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -24,6 +25,7 @@ use self::hypothesis::{Base, Hypothesis, of_gradient};
 use self::part::Part;
 use self::rows::channels;
 pub use self::rows::{Row, row, rows};
+pub use self::slopes::with_slopes_times;
 use super::evaluate::Evaluator;
 use crate::formula::Form;
 use crate::judge::diagnose::{NEEDED, Work};
@@ -35,7 +37,7 @@ use crate::program::adjoint::Derivation;
 use crate::program::edit::{Edit, Patch, Site};
 use crate::program::proposed;
 use crate::program::writing::Writing;
-use crate::program::{Borders, Graph, Id, Input, Op, Place, Program, Real, Symbol};
+use crate::program::{Borders, Graph, Id, Place, Program, Symbol};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, U, Z};
 use crate::tensor::{Gradients, Named};
@@ -110,64 +112,8 @@ pub fn specified(form: Form, problem: &Problem, given: &OutputGradients) -> Opti
     Some((graph, program))
 }
 
-/// Gradients that the specified backward pass returns in f64, and those that it returns with a factor of the derivatives of Ā and of h by
-/// Δ, and then by A. None of a form that has no gradients.
-pub fn with_slopes_times(
-    form: Form,
-    problem: &Problem,
-    given: &OutputGradients,
-    factor: f64,
-) -> Option<Vec<Gradients<f64>>> {
-    let (mut graph, program) = specified(form, problem, given)?;
-    let mut programs = vec![program.clone()];
-    for symbol in [Symbol::ABarByDelta, Symbol::HByDelta, Symbol::ABarByA, Symbol::HByA] {
-        let times = slope_times(&mut graph, &program, symbol, factor);
-        programs.push(times.unwrap_or_else(|| program.clone()));
-    }
-    let mut evaluator = Evaluator::backward(problem, given);
-    let is_small = problem.shape.sequence_len() * problem.shape.dstate <= WHOLE;
-    let mut all = vec![Gradients::default(); programs.len()];
-    for name in GradientName::ALL.into_iter().filter(|name| program.find(Symbol::Gradient(*name)).is_some()) {
-        let rows = rows(problem, name);
-        let count = rows.iter().map(|row| row.elements.len()).sum::<usize>() * rows::width(problem, name);
-        let mut values = vec![vec![0.0; count]; programs.len()];
-        for row in &rows {
-            for (values, program) in values.iter_mut().zip(&programs) {
-                let Some(id) = program.find(Symbol::Gradient(name)) else { continue };
-                self::row(&mut evaluator, (&graph, id), (problem, name), row, &mut |at, value, _| {
-                    values[at] = value;
-                });
-            }
-            if !is_small {
-                evaluator.forget_all();
-            }
-        }
-        for (gradients, values) in all.iter_mut().zip(values) {
-            gradients.insert(name, problem.gradient(name, values));
-        }
-    }
-    Some(all)
-}
-
-/// A program with a factor of one derivative; none where it has no such derivative.
-fn slope_times(graph: &mut Graph, program: &Program, symbol: Symbol, factor: f64) -> Option<Program> {
-    let slope = program.find(symbol)?;
-    // A factor of 1 is no node: what it would be a factor of is.
-    let mut sites = vec![slope];
-    if matches!(graph.op(slope), Op::Number(_)) {
-        let [b, u] = [Input::B, Input::U].map(|input| graph.find(&Op::Input(input)));
-        let adjoints =
-            [Symbol::Adjoint, Symbol::ReversedAdjoint].into_iter().filter_map(|of| program.find(of));
-        sites = adjoints.filter_map(|of| graph.find(&Op::Product(vec![of, b?, u?]))).collect();
-    }
-    let patch = Patch::Scaled(Real::new(factor));
-    let times =
-        |program: Program, id| Edit { site: Site::Value(id), patch, when: None }.apply(graph, &program);
-    Some(sites.into_iter().rev().fold(program.clone(), times))
-}
-
-/// What explains each failing gradient of a case, best first: the specified backward pass with an edit or two, another way of
-/// differentiating, or another form; nothing where none does.
+/// Explains each failing gradient of a case, best first: by an edit or two of the specified backward pass, by another way of
+/// differentiating, or by another form; by nothing where none does.
 ///
 /// Each gradient is looked at on its own, so that what is wrong with one hides nothing of what is wrong with another. Of what explains
 /// one that comes first which changes no gradient that is right, and which explains most of the others.
@@ -388,8 +334,8 @@ impl<'a> Search<'a> {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// What explains a gradient: a change of the specified pass or another way of writing it, a change of the pass as automatic
-    /// differentiation has it, or a number; in all of it, or in the part that is wrong.
+    /// Explains a gradient by a change of the specified pass or another way of writing it, by a change of the pass as automatic
+    /// differentiation has it, or by a number; in all of it, or in the part that is wrong.
     fn of_tensor(&mut self, at: usize) -> Vec<Hypothesis> {
         let parts = self.failing[at].parts.clone();
         for part in [None].into_iter().chain(parts.into_iter().map(Some)) {
@@ -417,7 +363,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// What is tried of a way of writing, the cheapest first: edits at all sites, and other ways of writing in the place of the specified
+    /// Hypotheses of a way of writing, the cheapest first: edits at all sites, and other ways of writing in the place of the specified
     /// one.
     fn tried(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
         let end = self.end();
@@ -446,7 +392,7 @@ impl<'a> Search<'a> {
             Vec::new()
         };
         let of = |base, change| Hypothesis { base, change, part, extra: 0.0 };
-        // Of as many bits values with a name come first, the outermost before all others, and those without one last.
+        // Values with a name come first of as many bits, the outermost before all others, and those without one last.
         let of_writings = others.into_iter().map(|writing| ((1, None), of(Base::of(writing), None)));
         let mut parts: HashMap<Id, bool> = HashMap::new();
         let of_edits = edits.into_iter().map(|edit| {
