@@ -27,6 +27,13 @@ impl<'a> Search<'a> {
         self.tried(edits)
     }
 
+    /// Guards of a divisor alone: what reads the end of the sequence takes long, and is written with one.
+    fn with_guard(&mut self) -> Vec<Found> {
+        let mut edits = proposed::plain(&self.graph, &self.program, self.case.problem);
+        edits.retain(|edit| matches!(edit.patch, Patch::Plus(_, by) if (0.0..1.0).contains(&by.value())));
+        self.tried(edits)
+    }
+
     /// Another form as a whole, which says more than any edit that computes the same.
     pub(super) fn other_forms(&mut self) -> Vec<Found> {
         let is_whole = |one: &Writing| matches!(one, Writing::Other { a_bar: Some(_), b_bar: Some(_) });
@@ -87,7 +94,7 @@ impl<'a> Search<'a> {
                     let found_at = self.explained_by(&program, true, 0);
                     found.extend(found_at.filter(|one| one.fit.positions >= POSITIONS));
                 }
-                found.extend(find(self));
+                found.extend(if writing == Writing::SumsFromEnd { self.with_guard() } else { find(self) });
                 self.looks = usual;
             }
             (self.program, self.writing, self.nodes) = (self.specified.clone(), Writing::Specified, nodes);
