@@ -111,7 +111,7 @@ fn each_fault_fails_where_it_is_and_is_named() {
         (Foh, Weights::Complex, "b-bar-formula", "B̄ computes Δ²φ₂·z²/(z² + 1e-6)"),
         (Poly, Weights::Real, "b-twice", ""),
         (Poly, Weights::Complex, "a-bar-formula", "Ā computes (1 + (z/64))⁶⁴"),
-        (Rk4, Weights::Complex, "b-bar-formula", "where z² is Re(z)² + Im(z)² + 2i Re(z) Im(z)"),
+        (Rk4, Weights::Complex, "complex-power-wrong", "where z² is Re(z)² + Im(z)² + 2i Re(z) Im(z)"),
     ];
     for (method, weights) in Method::ALL.into_iter().flat_map(|m| Weights::ALL.map(|w| (m, w))) {
         let cases = of(&results, method, weights);
