@@ -6,7 +6,6 @@ use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Scan};
 use super::mask::{Condition, Place, Set};
 use super::{Program, Symbol};
 use crate::formula::{Form, Textbook};
-use crate::method::Method;
 use crate::problem::Problem;
 
 /// Positions that one thread scans by itself, at most.
@@ -272,12 +271,13 @@ fn flipped(program: &Program, flips: Flips, problem: &Problem, graph: &mut Graph
 /// B̄/B = Δ/6 (1 + 2κ₂ + 2κ₃ + κ₄) with κᵢ = kᵢ/k₁ of the stages k₁ = Ax + Bu, k₂ = A (x + Δ/2 k₁) + Bu, …, as u is held over a step: κ₂ = 1 + z/2,
 /// κ₃ = 1 + κ₂z/2, κ₄ = 1 + κ₃z. Where Ā is rk4's, too, it is 1 + A B̄/B.
 fn staged(program: &Program, form: Form, graph: &mut Graph) -> Option<Program> {
-    let is_classical = form == Form::Textbook(Textbook::Rk4Classical);
+    let classical = Form::Textbook(Textbook::Rk4Classical);
+    let (is_classical, is_of_rk4) = (form == classical, form.formula().b_bar == classical.formula().b_bar);
     let (state, step) = (program.find(Symbol::State)?, program.find(Symbol::StepSize)?);
     let Op::Scan(scan) = *graph.op(state) else { return None };
     let Op::Product(factors) = graph.op(scan.drive).clone() else { return None };
     let is_sum = |id: &Id| matches!(graph.op(*id), Op::Sum(_));
-    let h = factors.into_iter().find(is_sum).filter(|_| is_classical || form == Form::Method(Method::Rk4))?;
+    let h = factors.into_iter().find(is_sum).filter(|_| is_of_rk4)?;
     let a = graph.input(Input::A);
     let (z, one, half, two) =
         (graph.product([step, a]), graph.number(1.0), graph.number(0.5), graph.number(2.0));
