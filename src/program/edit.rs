@@ -112,7 +112,7 @@ pub enum Patch {
     Exchanged,
 }
 
-/// What becomes of each of several functions or products.
+/// Changes of each of several functions or products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     /// φ-functions are their series, cut after so many terms.

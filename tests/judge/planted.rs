@@ -51,7 +51,7 @@ fn planted(fault: &str) -> CpuBackend {
     CpuBackend::with_faults(fault, None).expect("in the kernels' list")
 }
 
-/// What is said of the tensors that fail, of the first one that is named.
+/// Diagnoses of the first failing tensor that is named.
 fn said(solved: &Solved, run: &Run) -> Vec<Diagnosis> {
     let work = Work::default().up_to(WORK);
     let case = Case { work: &work, ..solved.case(run) };

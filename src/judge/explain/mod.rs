@@ -35,7 +35,7 @@ use self::look::Looks;
 use super::diagnose::Case;
 use super::diagnose::fit::{Fit, channels_by_error};
 use crate::formula::Form;
-use crate::problem::{Operand, Problem};
+use crate::problem::{InputType, Operand, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
 use crate::program::writing::Writing;
@@ -133,7 +133,8 @@ pub fn explained(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
 /// Explains outputs in 16 bits that are cut off where they are to be rounded, which looser bounds would accept.
 pub fn by_cut_off(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     let mut all = Named::default();
-    if is_asked(case, failing) && failing.contains(&TensorName::Out) {
+    let is_narrow = case.problem.stored(TensorName::Out) != InputType::F32;
+    if is_narrow && is_asked(case, failing) && failing.contains(&TensorName::Out) {
         let mut search = Search::new(case, &[TensorName::Out]);
         let edits = proposed::cut_off(&search.program, case.problem).into_iter().collect();
         let found = search.tried(edits);

@@ -246,7 +246,7 @@ pub fn carried(what: Carry) -> String {
     .to_owned()
 }
 
-/// What it is called that a factor of an exponent is log₂e, or its inverse.
+/// A part of a name for log₂e, or its inverse, as a factor of an exponent.
 fn constant(by: Real) -> Option<&'static str> {
     use std::f64::consts::{LN_2, LOG2_E};
     let is = |constant: f64| (by.value() / constant - 1.0).abs() < 1e-9;

@@ -18,7 +18,7 @@ pub struct RecordedFault {
     pub named: Vec<(String, usize)>,
 }
 
-/// The record: `cargo test` compares it with what it finds.
+/// The record: `cargo test` compares what it finds of each fault in one method, and `.ci/long` in all.
 const RECORD: &str = include_str!("../../../golden/fault-catalogue.snap.json");
 
 /// Every planted fault, in the kernels' order; empty if the record is not readable, which a test rules out.
