@@ -74,7 +74,7 @@ impl Files {
                 Recorded::Dense(run) => return Ok(about_dense(&run)),
             };
             let layout = recording.layout();
-            memory::fitting(layout.shape, layout.outputs.len(), options.channels, 1)?;
+            memory::fitting(super::held(layout), layout.outputs.len(), options.channels, 1)?;
             let tensors = layout.outputs.len() + layout.gradients.len();
             Ok(About {
                 device: device(&recording.provenance()),

@@ -84,6 +84,8 @@ const CHANNEL: &str = "channel";
 const HEAD: &str = "head";
 const GROUP: &str = "group";
 const STATE: &str = "state";
+const ROW: &str = "row";
+const COLUMN: &str = "column";
 const POSITION: &str = "position";
 const SEQUENCE: &str = "sequence";
 const CHUNK: &str = "chunk";
@@ -99,6 +101,7 @@ impl Axes {
             (ComputedName::Gradient(A), 1) => vec![HEAD],
             (ComputedName::Gradient(D | DeltaBias), _) => vec![channel],
             (ComputedName::Gradient(A | B | C), 2) => vec![CHANNEL, STATE],
+            (ComputedName::Gradient(A), _) => vec![CHANNEL, ROW, COLUMN],
             (ComputedName::Gradient(B | C), _) => vec![ITEM, GROUP, STATE, POSITION],
             (ComputedName::Output(TensorName::Out) | ComputedName::Gradient(U | Delta | Z), _) => {
                 vec![ITEM, channel, POSITION]
@@ -129,7 +132,8 @@ impl Axes {
                 (SEQUENCE, _) => found[0] = (noun, at),
                 (CHUNK, _) => found.insert(1, (noun, at)),
                 (IN_CHUNK, _) => found.extend([CHUNK, POSITION].into_iter().zip(parts(noun, at))),
-                (CHANNEL, Order::Blhp) => {
+                // A dense A has its matrices one after the other, whatever the heads are.
+                (CHANNEL, Order::Blhp) if name != A.into() => {
                     found.extend([HEAD, CHANNEL].into_iter().zip(parts(noun, at)).take(1 + channels));
                 }
                 _ => found.push((noun, at)),

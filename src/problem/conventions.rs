@@ -53,6 +53,18 @@ named! {
     }
 }
 
+named! {
+    /// How the states of a channel are coupled.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Coupling: "state matrix" {
+        /// Each state is a recurrence of its own: A is (dim, dstate).
+        #[default]
+        Diagonal => "diagonal",
+        /// A is a matrix for each channel, (dim, dstate, dstate), and so is Ā.
+        Dense => "dense",
+    }
+}
+
 /// Limits of Δ, to which it is clamped after bias and softplus; by default none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepLimit {
@@ -184,6 +196,7 @@ pub struct Conventions {
     pub output: ComplexOutput,
     pub state: StateHolds,
     pub direction: Direction,
+    pub coupling: Coupling,
     pub limit: StepLimit,
     pub types: Types,
     /// Positions of a chunk, where tensors of chunks are asked for; changes no other number.
@@ -194,12 +207,13 @@ pub struct Conventions {
 
 impl Conventions {
     /// Statements that have names, as metadata have them.
-    pub fn statements(self) -> [(&'static str, &'static str); 4] {
+    pub fn statements(self) -> [(&'static str, &'static str); 5] {
         [
             (READS, self.reads.name()),
             (OUTPUT, self.output.name()),
             (STATE, self.state.name()),
             (DIRECTION, self.direction.name()),
+            (STATE_MATRIX, self.coupling.name()),
         ]
     }
 
@@ -217,6 +231,7 @@ pub const READS: &str = "reads";
 pub const OUTPUT: &str = "complex_output";
 pub const STATE: &str = "state";
 pub const DIRECTION: &str = "direction";
+pub const STATE_MATRIX: &str = "state_matrix";
 pub const LAYOUT: &str = "layout";
 pub const DT_LIMIT: &str = "dt_limit";
 /// Positions of a chunk whose states, or running sums, are recorded.

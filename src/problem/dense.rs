@@ -5,9 +5,10 @@ use std::f64::consts::PI;
 use nalgebra::DMatrix;
 use num_complex::Complex64;
 
-use super::Weights;
+use super::conventions::Coupling;
 use super::fingerprint;
 use super::inputs::Draw;
+use super::{Conventions, InputType, Operand, Problem, Shape, Weights};
 
 /// Systems x' = A x + B u of one size, each with its step. Row-major; `w` is 1 for real weights, 2 for complex. Kernels take f32, and
 /// recorded runs have f64, too.
@@ -106,6 +107,41 @@ impl DenseRegime {
 }
 
 impl DenseRegime {
+    /// A scan with its systems: each is a channel's, whose steps are its own and half of that, two positions each, from a state that is not 0, with a
+    /// skip, and if real with a gate, and if complex with a constant B and C. Of large systems the step is constant, too, since their truth
+    /// takes long.
+    pub fn scan(&self, seed: u64) -> Problem {
+        let DenseProblem { weights, n, delta, a, .. } = self.draw(seed);
+        let mut draw = Draw::new(seed, &format!("dense/{}/{}/scan", self.name, self.weights));
+        let is_constant = n > MOST_OF_VARIED;
+        let is_varied = !is_constant && weights == Weights::Real;
+        let operand = if is_varied { Operand::Variable } else { Operand::Constant };
+        let shape = Shape { batch: 1, dim: delta.len(), dstate: n, seqlen: POSITIONS, groups: 1 };
+        let mut numbers = |count: usize| -> Vec<f32> { (0..count).map(|_| draw.normal() as f32).collect() };
+        let half = |l: usize| if l / 2 % 2 == 1 && !is_constant { 0.5 } else { 1.0 };
+        Problem {
+            shape,
+            weights,
+            input: InputType::F32,
+            b_operand: operand,
+            c_operand: operand,
+            u: numbers(shape.sequence_len()),
+            delta: delta.iter().flat_map(|delta| (0..POSITIONS).map(move |l| delta * half(l))).collect(),
+            a,
+            b: numbers(shape.operand_len(operand, weights)),
+            c: numbers(shape.operand_len(operand, weights)),
+            d: Some(numbers(shape.dim)),
+            z: (weights == Weights::Real).then(|| numbers(shape.sequence_len())),
+            delta_bias: None,
+            delta_softplus: false,
+            initial_state: Some(numbers(shape.dim * n * weights.width())),
+            conventions: Conventions { coupling: Coupling::Dense, ..Conventions::default() },
+            judged_channels: (0..shape.dim).map(|channel| (0, channel)).collect(),
+            held: None,
+            packed: None,
+        }
+    }
+
     /// Random stable systems, which are timed.
     pub fn timed(weights: Weights, n: usize) -> DenseRegime {
         let steps = &[
@@ -129,6 +165,12 @@ impl DenseRegime {
         DenseRegime { name: "timed", why: "for benchmarks", weights, n, m: 1, steps, matrix: stable }
     }
 }
+
+/// Positions of a scan.
+const POSITIONS: usize = 6;
+
+/// States up to which its steps vary.
+const MOST_OF_VARIED: usize = 20;
 
 const USUAL: &[(f64, f64)] = &[(1e-3, 1.0), (0.03, 1.0), (1.0, 1.0)];
 const ONCE: &[(f64, f64)] = &[(0.1, 1.0)];

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::conventions::{DT_LIMIT, INITIAL_STATE};
+use super::conventions::{Coupling, DT_LIMIT, INITIAL_STATE, STATE_MATRIX};
 use super::dense::DenseProblem;
 use super::stretch::{Inputs, Outline};
 use super::trapezoidal::Trapezoidal;
@@ -35,8 +35,11 @@ impl Fingerprint {
         if (Conventions { axes: Axes::default(), chunk: None, types, ..conventions })
             != Conventions::default()
         {
-            let statements = conventions.statements();
-            statements.iter().for_each(|(key, text)| hash.update(format!("{key}={text};")));
+            // Nor has a diagonal A, which is older than its statement.
+            let is_later =
+                |(key, text): &(&str, &str)| *key == STATE_MATRIX && *text != Coupling::Dense.name();
+            let statements = conventions.statements().into_iter().filter(|statement| !is_later(statement));
+            statements.for_each(|(key, text)| hash.update(format!("{key}={text};")));
             if !conventions.limit.is_none() {
                 hash.update(format!("{DT_LIMIT}={};", conventions.limit));
             }

@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use num_complex::Complex64;
 
-use self::conventions::{ComplexOutput, Reads, StateHolds};
+use self::conventions::{ComplexOutput, Coupling, Reads, StateHolds};
 use self::stretch::Inputs;
 use crate::tensor::{ComputedName, GradientName, Tensor, TensorName, Tensors};
 
@@ -75,7 +75,7 @@ pub struct Problem {
     pub u: Vec<f32>,
     /// (batch, dim, seqlen), before bias and softplus
     pub delta: Vec<f32>,
-    /// (dim, dstate)·w
+    /// (dim, dstate)·w; dense, (dim, dstate, dstate)·w.
     pub a: Vec<f32>,
     /// Constant: (dim, dstate)·w. Variable: (batch, groups, dstate, seqlen)·w.
     pub b: Vec<f32>,
@@ -143,7 +143,7 @@ impl Problem {
         [
             ("u", Some(&self.u), sequence),
             ("delta", Some(&self.delta), sequence),
-            ("A", Some(&self.a), operand(Operand::Constant)),
+            ("A", Some(&self.a), dim * self.floats_of_a()),
             ("B", Some(&self.b), operand(self.b_operand)),
             ("C", Some(&self.c), operand(self.c_operand)),
             ("D", self.d.as_ref(), dim),
@@ -293,7 +293,19 @@ impl Problem {
         [&[batch, channel], &within[1..]].concat()
     }
 
-    /// Index of the first float of A[channel, n] in `a`, and of B or C when they are constant.
+    /// Whether A is a matrix for each channel.
+    #[inline]
+    pub fn is_dense(&self) -> bool {
+        self.conventions.coupling == Coupling::Dense
+    }
+
+    /// Floats of a channel in `a`: its first is at as many times the channel.
+    pub fn floats_of_a(&self) -> usize {
+        let dstate = self.shape.dstate;
+        (if self.is_dense() { dstate * dstate } else { dstate }) * self.weights.width()
+    }
+
+    /// Index of the first float of a diagonal A[channel, n] in `a`, and of B or C when they are constant.
     pub fn weight_index(&self, channel: usize, n: usize) -> usize {
         (channel * self.shape.dstate + n) * self.weights.width()
     }

@@ -75,6 +75,7 @@ impl Problem {
         };
         let (shape, width) = match name {
             U | Delta | Z => (vec![batch, rows, seqlen], 1),
+            A if self.is_dense() => (vec![dim, dstate, dstate], weight),
             A if self.shared_by(A).is_some() => (vec![rows], weight),
             A => operand(Operand::Constant),
             B => operand(self.b_operand),
@@ -115,7 +116,7 @@ impl Problem {
             Delta if by.is_some() => (batch * rows + row) * self.shape.seqlen,
             U | Delta | Z => self.sequence_index(batch, channel, 0),
             A if by.is_some() => row * self.weights.width(),
-            A => self.weight_index(channel, 0),
+            A => channel * self.floats_of_a(),
             B => self.operand_index(self.b_operand, at, 0, 0),
             C => self.operand_index(self.c_operand, at, 0, 0),
             D | DeltaBias => row,

@@ -189,7 +189,7 @@ impl Problem {
             shape: Shape { batch: 1, seqlen: sequence.positions.len(), ..self.shape },
             u: positions(&self.u),
             delta: positions(&self.delta),
-            a: self.a[weights.clone()].to_vec(),
+            a: self.a[channels.start * self.floats_of_a()..channels.end * self.floats_of_a()].to_vec(),
             b: operand(self.b_operand, &self.b),
             c: operand(self.c_operand, &self.c),
             d: self.d.as_ref().map(of_channels),

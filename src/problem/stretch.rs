@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use super::conventions::{Direction, Types};
+use super::conventions::{Coupling, Direction, Types};
 use super::packed::Sequence;
 use super::{Axes, Conventions, InputType, Order, Problem, Shape, Weights};
 use crate::tensor::{Tensor, TensorName};
@@ -42,6 +42,7 @@ pub struct Outline {
     pub input: InputType,
     /// Of the scan, and so of its positions.
     pub direction: Direction,
+    pub coupling: Coupling,
     /// Types of tensors that have one of their own.
     pub types: Types,
     /// Axes of the tensors as they were recorded.
@@ -140,13 +141,14 @@ impl Inputs for Problem {
     type Error = Infallible;
 
     fn outline(&self) -> Outline {
-        let Conventions { direction, types, chunk, axes, .. } = self.conventions;
+        let Conventions { direction, coupling, types, chunk, axes, .. } = self.conventions;
         let [_, last_states] = self.states_of_each();
         Outline {
             shape: self.shape,
             weights: self.weights,
             input: self.input,
             direction,
+            coupling,
             types,
             axes,
             last_states,

@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::matrices;
 use super::metadata::{check_keys, chunk, claimed, softplus, stages, stated, step_limit};
 use super::names::{DLAST_STATE, DOUT, OutputName, computed, unknown};
 use super::packing::Packing;
-use super::shapes::{Axis, fits, shape_of, turned};
+use super::shapes::{Axis, complex_shape, dstate_of, fits, shape_of, turned};
 use super::{InputType, RecordError};
 use crate::problem::axes::View;
 use crate::problem::conventions::{
-    ComplexOutput, DIRECTION, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds, Types,
+    ComplexOutput, Coupling, DIRECTION, INITIAL_STATE, LAYOUT, OUTPUT, READS, STATE, StateHolds, Types,
 };
 use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
@@ -19,11 +20,12 @@ use crate::problem::{Axes, Conventions, Operand, Order, Packed, Shape, Stages, W
 use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
-/// Channels by what A says of them: each has one of its own, or a head of several.
+/// Channels by what A says of them: each has one of its own, or a head of several; of a dense A a matrix.
 #[derive(Clone, Copy)]
 enum Channels {
     Each(usize),
     Heads(usize),
+    Matrices(usize),
 }
 
 /// How a recorded run is to be read.
@@ -77,7 +79,12 @@ impl Layout {
         };
         weight_type("A", a)?;
         let complex64 = a.stored == Stored::C64;
+        let coupling = matrices::coupling(file, a)?;
         let (weights, channels, dstate) = match a.shape[..] {
+            _ if coupling == Coupling::Dense => {
+                let (weights, rows, n) = matrices::sizes(a)?;
+                (weights, Channels::Matrices(rows), n)
+            }
             [heads] => {
                 let weights = if complex64 { Weights::Complex } else { Weights::Real };
                 (weights, Channels::Heads(heads), dstate_of(file, order, seqlen)?)
@@ -108,6 +115,7 @@ impl Layout {
                 let expected = format!("{}, with h that divide dim = {dim}", order.weight());
                 return Err(misshapen("A", a, expected, order.shapes()));
             }
+            Channels::Matrices(rows) => matrices::check_sizes(a, (rows, dstate), dim)?,
             _ => {}
         }
         if dstate > Shape::MAX_DSTATE {
@@ -128,6 +136,7 @@ impl Layout {
                 output: stated(file, OUTPUT)?,
                 state: stated(file, STATE)?,
                 direction: stated(file, DIRECTION)?,
+                coupling,
                 limit: step_limit(file)?,
                 types: Types::default(),
                 chunk: chunk(file)?,
@@ -252,10 +261,17 @@ impl Layout {
                 self.see(name, View { turned: self.conventions.axes.order.turned(seqlen, rows), ..view });
             }
         }
-        if let Channels::Heads(heads) = channels {
-            shared_rows.push(heads);
-            let width = self.weights.width();
-            self.see("A", View { shared_by: dim / heads, row: dstate * width, own: width, turned: None });
+        let width = self.weights.width();
+        match channels {
+            Channels::Each(_) => {}
+            Channels::Heads(heads) => {
+                shared_rows.push(heads);
+                self.see("A", View { shared_by: dim / heads, row: dstate * width, own: width, turned: None });
+            }
+            Channels::Matrices(rows) => {
+                let floats = dstate * dstate * width;
+                self.see("A", View { shared_by: dim / rows, row: floats, own: floats, turned: None });
+            }
         }
         for name in ["D", "delta_bias"] {
             let Some(info) = file.info(name) else { continue };
@@ -269,6 +285,7 @@ impl Layout {
     /// That what is stated makes sense for these tensors, and the initial state.
     fn check_conventions<R>(&mut self, file: &TensorFile<R>) -> Result<()> {
         let contradicts = |key, found, needs| Err(RecordError::Contradiction { key, found, needs });
+        self.check_coupling()?;
         let Conventions { output, state, .. } = self.conventions;
         if self.weights == Weights::Real && output == ComplexOutput::RealPart {
             return contradicts(OUTPUT, output.name(), "complex weights");
@@ -410,6 +427,9 @@ impl Layout {
                 };
                 let elements = of_elements(info);
                 let same = elements.is_some() && elements == of_elements(like);
+                if gradient == GradientName::A && self.conventions.coupling == Coupling::Dense {
+                    self.check_matrices(name, info, elements.as_ref().filter(|_| same))?;
+                }
                 let shared = elements.and_then(|shape| {
                     let mut info = info.clone();
                     info.shape = shape;
@@ -513,40 +533,6 @@ fn order<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<Order> {
     match file.metadata().contains_key(LAYOUT) {
         false if u.shape.len() == 4 => Ok(Order::Blhp),
         _ => stated(file, LAYOUT),
-    }
-}
-
-/// States, where A says nothing of them: of a B whose positions stand where this order has them, or where another one does.
-fn dstate_of<R>(file: &TensorFile<R>, order: Order, seqlen: usize) -> Result<usize> {
-    let b = required(file, "B")?;
-    let are_second = b.shape.get(1) == Some(&seqlen);
-    // Re and im may alternate there.
-    let are_last = b.shape.get(3).is_some_and(|&last| last == seqlen || last == seqlen.saturating_mul(2));
-    let at = match (b.shape.len(), order) {
-        (3, Order::Blhp) => 2,
-        (..4, _) => 1,
-        _ if are_second != are_last => {
-            if are_second {
-                3
-            } else {
-                2
-            }
-        }
-        (_, Order::Bdl) => 2,
-        _ => 3,
-    };
-    let none = || misshapen("B", b, shape_of(&order.operand([0; 4])), order.shapes());
-    b.shape.get(at).copied().ok_or_else(none)
-}
-
-/// Shape of a complex tensor in elements: floats come in pairs, or alternate along the sequence where that is the last of four axes. None
-/// where they do neither.
-fn complex_shape(info: &TensorInfo, varies: bool) -> Option<Vec<usize>> {
-    match (info.stored, &info.shape[..]) {
-        (Stored::C64, all) => Some(all.to_vec()),
-        (_, [b, g, n, last]) if varies => last.is_multiple_of(2).then(|| vec![*b, *g, *n, last / 2]),
-        (_, [all @ .., 2]) => Some(all.to_vec()),
-        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::{InputType, RecordError, Result};
 use crate::named::{UnknownName, mistyped};
 use crate::problem::Stages;
 use crate::problem::conventions::{
-    CHUNK, DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, StepLimit, TIME_STEP_LIMIT,
+    CHUNK, DIRECTION, DT_LIMIT, LAYOUT, OUTPUT, READS, STATE, STATE_MATRIX, StepLimit, TIME_STEP_LIMIT,
 };
 use crate::problem::stages::{SCAN, STATE_READ, STATE_TYPE};
 use crate::tensor_file::{TensorFile, shown};
@@ -18,7 +18,7 @@ const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 14] = [
+pub(super) const STATEMENTS: [&str; 15] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,
@@ -26,6 +26,7 @@ pub(super) const STATEMENTS: [&str; 14] = [
     OUTPUT,
     STATE,
     DIRECTION,
+    STATE_MATRIX,
     LAYOUT,
     CHUNK,
     SCAN,

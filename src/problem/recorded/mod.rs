@@ -38,6 +38,7 @@
 mod chunks;
 mod dense;
 mod layout;
+mod matrices;
 mod metadata;
 mod names;
 mod overview;

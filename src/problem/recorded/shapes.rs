@@ -1,11 +1,11 @@
 //! Shapes of a recorded run's tensors in its layout, and what is said of one that has another.
 
-use super::layout::{Layout, misshapen};
+use super::layout::{Layout, misshapen, required};
 use crate::problem::axes::View;
 use crate::problem::recorded::Result;
 use crate::problem::{Axes, Operand, Order, Shape};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
-use crate::tensor_file::{TensorInfo, shown};
+use crate::tensor_file::{Stored, TensorFile, TensorInfo, shown};
 
 /// Axis: its letter, and its size; 0 is any.
 pub(super) type Axis = (&'static str, usize);
@@ -24,7 +24,7 @@ impl Order {
     pub(super) fn weight(self) -> &'static str {
         match self {
             Order::Bdl | Order::Bld => {
-                "(dim, dstate), or (dim, dstate, 2) for complex F32, or (heads) of what their channels share"
+                "(dim, dstate), or (dim, dstate, 2) for complex F32, or (dim, dstate, dstate), or (heads) of what their channels share"
             }
             Order::Blhp => "(heads)",
         }
@@ -281,5 +281,39 @@ impl Layout {
         }
         *known = by;
         Ok(())
+    }
+}
+
+/// States, where A says nothing of them: of a B whose positions stand where this order has them, or where another one does.
+pub(super) fn dstate_of<R>(file: &TensorFile<R>, order: Order, seqlen: usize) -> Result<usize> {
+    let b = required(file, "B")?;
+    let are_second = b.shape.get(1) == Some(&seqlen);
+    // Re and im may alternate there.
+    let are_last = b.shape.get(3).is_some_and(|&last| last == seqlen || last == seqlen.saturating_mul(2));
+    let at = match (b.shape.len(), order) {
+        (3, Order::Blhp) => 2,
+        (..4, _) => 1,
+        _ if are_second != are_last => {
+            if are_second {
+                3
+            } else {
+                2
+            }
+        }
+        (_, Order::Bdl) => 2,
+        _ => 3,
+    };
+    let none = || misshapen("B", b, shape_of(&order.operand([0; 4])), order.shapes());
+    b.shape.get(at).copied().ok_or_else(none)
+}
+
+/// Shape of a complex tensor in elements: floats come in pairs, or alternate along the sequence where that is the last of four axes. None
+/// where they do neither.
+pub(super) fn complex_shape(info: &TensorInfo, varies: bool) -> Option<Vec<usize>> {
+    match (info.stored, &info.shape[..]) {
+        (Stored::C64, all) => Some(all.to_vec()),
+        (_, [b, g, n, last]) if varies => last.is_multiple_of(2).then(|| vec![*b, *g, *n, last / 2]),
+        (_, [all @ .., 2]) => Some(all.to_vec()),
+        _ => None,
     }
 }

@@ -330,12 +330,13 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
 
     fn outline(&self) -> Outline {
         let layout = &self.layout;
-        let Conventions { direction, types, chunk, axes, .. } = layout.conventions;
+        let Conventions { direction, coupling, types, chunk, axes, .. } = layout.conventions;
         Outline {
             shape: layout.shape,
             weights: layout.weights,
             input: layout.input,
             direction,
+            coupling,
             types,
             axes,
             last_states: layout.packing.last_states,
@@ -371,9 +372,10 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             let values = self.input(name, start + recorded.start..start + recorded.end)?;
             Ok(self.in_scan_order(values, end - first, 1))
         };
-        let weight = |name: &str| self.input(name, channel * dstate * width..(channel + 1) * dstate * width);
+        let blank = self.blank();
+        let of_channel = |name: &str, len: usize| self.input(name, channel * len..(channel + 1) * len);
         let operand = |name: &str, operand| match operand {
-            Operand::Constant => weight(name),
+            Operand::Constant => of_channel(name, dstate * width),
             Operand::Variable => {
                 let group = batch * groups + channel / (dim / groups);
                 let mut values = Vec::with_capacity(dstate * (end - first) * width);
@@ -392,12 +394,11 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             self.optional(INITIAL_STATE, |name| self.input(name, start..end))
         };
         let initial = if packed.is_some() { Some(0..given) } else { initial.map(|slot| slot..slot + 1) };
-        let blank = self.blank();
         let problem = Problem {
             shape: Shape { batch: 1, dim: 1, groups: 1, seqlen: end - first, ..blank.shape },
             u: sequence("u")?,
             delta: sequence("delta")?,
-            a: weight("A")?,
+            a: of_channel("A", blank.floats_of_a())?,
             b: operand("B", blank.b_operand)?,
             c: operand("C", blank.c_operand)?,
             d: self.optional("D", one)?,
