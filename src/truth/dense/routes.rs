@@ -20,6 +20,8 @@ pub struct Given<'a, T: Entry> {
     pub a: &'a DMatrix<T>,
     pub b: &'a DMatrix<T>,
     pub delta: T::Part,
+    /// Δ as the inverse-free route has it: with its error, where it is no input.
+    pub step: Ball<T::Part>,
     /// ΔA
     pub z: DMatrix<T>,
     /// As for [`super::floor::exponential`].
@@ -27,9 +29,22 @@ pub struct Given<'a, T: Entry> {
 }
 
 impl<'a, T: Entry> Given<'a, T> {
+    /// For a Δ that is exact.
     pub fn new(form: Form, a: &'a DMatrix<T>, b: &'a DMatrix<T>, delta: T::Part, chain: usize) -> Self {
+        let step = Ball::exact(delta.clone());
+        Given::of_step(form, a, b, (delta, step), chain)
+    }
+
+    /// For a Δ that each route has its own of.
+    pub fn of_step(
+        form: Form,
+        a: &'a DMatrix<T>,
+        b: &'a DMatrix<T>,
+        (delta, step): (T::Part, Ball<T::Part>),
+        chain: usize,
+    ) -> Self {
         let z = scaled(a, &delta);
-        Given { form, a, b, delta, z, chain }
+        Given { form, a, b, delta, step, z, chain }
     }
 }
 
@@ -46,7 +61,7 @@ pub struct Attempt<T: Entry> {
 /// solve failed, which more precision may cure. `singular` says that A has no inverse.
 pub fn attempt<T: Entry>(given: &Given<T>, singular: bool) -> Option<Attempt<T>> {
     let bounded = bounded_panels(given)?;
-    let Given { form, a, b, ref delta, ref z, chain } = *given;
+    let Given { form, a, b, ref delta, ref z, chain, .. } = *given;
     let formula = form.formula();
     let exp = if formula.is_rational() { None } else { Some(expm::pade(z, chain)?) };
     let (mut integrals, mut unavailable) = (Vec::new(), None);
@@ -117,7 +132,7 @@ fn by_doubling<T: Entry>(given: &Given<T>) -> [DMatrix<T>; 3] {
 /// solve, Horner. None when a solve failed for lack of precision.
 fn bounded_panels<T: Entry>(given: &Given<T>) -> Option<Panels<BoundedMatrix<T>>> {
     let formula = given.form.formula();
-    let delta = Ball::exact(given.delta.clone());
+    let delta = given.step.clone();
     let z = BoundedMatrix::exact(given.a.clone()).scale(&delta);
     let b = BoundedMatrix::exact(given.b.clone());
     let mut transitions = Transitions { exp: None, quotient: None };

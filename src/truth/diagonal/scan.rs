@@ -8,11 +8,13 @@
 //! A channel is scanned in two doubles first. A state carries its error, so what a doubt about one output or last state would
 //! need is the same scan with more bits: the forms with a doubt, of that channel, are scanned again in 237 bits.
 
+mod coupled;
 mod exponents;
 
 use nalgebra::Complex;
 use num_traits::{One, Zero};
 
+use self::coupled::Scanned;
 use super::coefficient::{check_exponent, validate};
 use super::element::{InverseFree, Literal, Needs, ROUTES};
 use super::rescue::{Rescue, Wanted};
@@ -349,6 +351,14 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
 
     /// One truth for each form; none where two doubles leave a doubt.
     fn solve(&self) -> Result<Vec<Option<ChannelTruth>>> {
+        let scanned = if self.problem.is_dense() { self.coupled()? } else { self.uncoupled()? };
+        let Scanned { totals, states, stood_in } = scanned;
+        let finish = |f: usize| self.finish(self.forms[f], &totals[f], &states[f], stood_in);
+        parallel::try_each(self.forms.len(), &finish)
+    }
+
+    /// All states, each of which is a recurrence of its own.
+    fn uncoupled(&self) -> Result<Scanned<T>> {
         let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
         let mut totals = vec![OutputSums::<T::Part>::new(len); self.forms.len()];
         let mut states: Vec<Vec<Vec<CarriedState<T>>>> = vec![Vec::new(); self.forms.len()];
@@ -365,8 +375,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             }
             stood_in |= nodes.iter().any(|node| node.stood_in);
         }
-        let finish = |f: usize| self.finish(self.forms[f], &totals[f], &states[f], stood_in);
-        parallel::try_each(self.forms.len(), &finish)
+        Ok(Scanned { totals, states, stood_in })
     }
 
     /// One state's scan by every form.
@@ -480,7 +489,8 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let doubling = i64::from(p.output_factor() == 2.0) - i64::from(form.is_bidirectional());
         let skip = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]));
         let rational = ExactScan::new(p, form, self.at);
-        let rescue = Rescue::new(p, form, self.at);
+        // More than 237 bits are for states that are recurrences of their own.
+        let rescue = Some(()).filter(|()| !p.is_dense()).and_then(|()| Rescue::new(p, form, self.at));
         let mut out = Vec::with_capacity(sums.live.len());
         for (l, &live) in sums.live.iter().enumerate() {
             let (mut literal, mut bounded) =

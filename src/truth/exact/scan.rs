@@ -5,11 +5,16 @@ use std::ops::Range;
 
 use dashu_int::ops::BitTest;
 use dashu_ratio::RBig;
+use nalgebra::{Complex, DMatrix};
+use num_traits::Zero as _;
 
+use super::dense::Exact;
 use super::rational::{self, Gaussian, exact, fraction, round};
 use crate::formula::{Form, Formula, Function, Panels, Term, Transition};
 use crate::problem::Problem;
 use crate::truth::limit::{may_be_rational, rational_step};
+use crate::truth::number::scalar::Real as _;
+use crate::truth::number::wide::Wide;
 
 /// The exact coefficients of one element, none where they are not rational. They are wherever there is no φ-function, and
 /// elsewhere where z = 0: φₖ(0) = 1/k! (spec.md §1).
@@ -110,6 +115,9 @@ impl<'p> ExactScan<'p> {
     fn states(&self, backward: bool) -> &States {
         let (cell, len) = (if backward { &self.backward } else { &self.forward }, self.problem.shape.seqlen);
         cell.get_or_init(|| {
+            if self.problem.is_dense() {
+                return self.coupled(backward);
+            }
             let state = |n| {
                 let mut x = Some(if backward { Gaussian::zero() } else { self.initial(n) });
                 let mut visit = |l: usize| {
@@ -126,6 +134,61 @@ impl<'p> ExactScan<'p> {
             };
             (0..self.problem.shape.dstate).map(state).collect()
         })
+    }
+
+    /// States that a dense A couples: where one is not rational none is.
+    fn coupled(&self, backward: bool) -> States {
+        let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
+        let first = |n: usize| if backward { Gaussian::zero() } else { self.initial(n) };
+        let mut x: Option<Vec<Gaussian>> = Some((0..dstate).map(first).collect());
+        let mut states = vec![vec![None; len]; dstate];
+        for step in 0..len {
+            let l = if backward { len - 1 - step } else { step };
+            x = x.take().and_then(|x| self.advance_coupled(l, &x));
+            for (states, x) in states.iter_mut().zip(x.iter().flatten()) {
+                states[l] = Some(x.clone());
+            }
+        }
+        states
+    }
+
+    fn advance_coupled(&self, l: usize, x: &[Gaussian]) -> Option<Vec<Gaussian>> {
+        let (p, (batch, d)) = (self.problem, self.channel);
+        let delta = rational_step(p, (batch, d), l, |x| exact(f64::from(x)))?;
+        let rounded = round(&delta);
+        let (n, width) = (p.shape.dstate, p.weights.width());
+        let number = |values: &[f32], at: usize| {
+            let [re, im] = [at, at + width - 1].map(|at| Wide::exact(f64::from(values[at])));
+            Complex::new(re, if width == 2 { im } else { Wide::zero() })
+        };
+        let first = d * p.floats_of_a();
+        let a = DMatrix::from_fn(n, n, |r, c| number(&p.a, first + (r * n + c) * width));
+        let index = |n: usize| p.operand_index(p.b_operand, self.channel, n, l);
+        let b = DMatrix::from_fn(n, 1, |n, _| number(&p.b, index(n)));
+        let step = Exact::new(self.form.formula(), &a, &b, rounded);
+        let inputs = [
+            self.input(l),
+            if l > 0 { self.input(l - 1) } else { RBig::ZERO },
+            self.input((l + 1).min(p.shape.seqlen - 1)),
+        ];
+        let entry = |panel: usize, row: usize, column: usize| -> Option<Gaussian> {
+            let part = |row: usize| step.entry(panel, row, column, true);
+            Some(Gaussian { re: part(row)?, im: part(row + n)? })
+        };
+        let state = |row: usize| {
+            let mut sum = Gaussian::zero();
+            for (column, x) in x.iter().enumerate().filter(|(_, x)| !x.is_zero()) {
+                sum = &sum + &(&entry(0, row, column)? * x);
+            }
+            let read = (1..).zip(self.form.formula().b_bar).zip(&inputs);
+            for ((panel, _), u) in read.filter(|((_, terms), u)| !terms.is_empty() && **u != RBig::ZERO) {
+                sum = &sum + &entry(panel, row, 0)?.scale(u);
+            }
+            let longest = sum.re.denominator().bit_len().max(sum.im.denominator().bit_len());
+            (longest <= LONGEST_DENOMINATOR).then_some(sum)
+        };
+        // A sum with the bias may have more bits than an f64.
+        (exact(rounded) == delta).then(|| (0..n).map(state).collect()).flatten()
     }
 
     /// The state after position l, or none where it is not rational.

@@ -31,15 +31,16 @@ pub struct Scan<'p> {
 type Share<R> = (GradientName, usize, Vec<R>);
 
 /// What one state adds to the gradients of its channel, and to y before it is averaged and doubled.
-struct Node<V: Number> {
-    y: Vec<V::Real>,
-    u: Vec<V::Real>,
-    delta: Vec<V::Real>,
-    a: V,
+pub(super) struct Node<V: Number> {
+    pub y: Vec<V::Real>,
+    pub u: Vec<V::Real>,
+    pub delta: Vec<V::Real>,
+    /// Its row, of a dense one.
+    pub a: Vec<V>,
     /// At each position.
-    b: Vec<V>,
-    c: Vec<V>,
-    initial: V,
+    pub b: Vec<V>,
+    pub c: Vec<V>,
+    pub initial: V,
 }
 
 impl Scan<'_> {
@@ -115,7 +116,10 @@ impl Scan<'_> {
         let doubling = i64::from(p.output_factor() == 2.0) - i64::from(self.form.is_bidirectional());
         let read: Vec<V::Real> = ungated.iter().map(|ds| ds.shifted(doubling)).collect();
         let node = |n: usize| self.node(rules, at, n, &u, &deltas, &read).ok_or(());
-        let nodes = parallel::try_each(p.shape.dstate, &node).ok()?;
+        let nodes = match p.is_dense() {
+            true => self.coupled(rules, at, &u, &deltas, &read)?,
+            false => parallel::try_each(p.shape.dstate, &node).ok()?,
+        };
 
         let sum = |of: fn(&Node<V>) -> &Vec<V::Real>| {
             nodes.iter().fold(vec![V::Real::zero(); len], |mut sums, node| {
@@ -148,10 +152,10 @@ impl Scan<'_> {
             by_weight(totals.iter().collect())
         };
         // One A of all states collects from all of them.
-        let of_head = nodes.iter().fold(V::zero(), |sum, node| sum.plus(&node.a));
+        let of_head = nodes.iter().flat_map(|node| &node.a).fold(V::zero(), |sum, a| sum.plus(a));
         let of_a = match p.shared_by(A) {
             Some(_) => vec![&of_head],
-            None => nodes.iter().map(|node| &node.a).collect(),
+            None => nodes.iter().flat_map(|node| &node.a).collect(),
         };
         let of_d = ungated.iter().zip(&u).fold(V::Real::zero(), |sum, (ds, u)| sum.plus(&ds.times(u)));
         let mut shares = vec![
@@ -218,7 +222,7 @@ impl Scan<'_> {
             y: Vec::with_capacity(len),
             u: Vec::with_capacity(len),
             delta: Vec::with_capacity(len),
-            a: V::zero(),
+            a: Vec::new(),
             b: Vec::with_capacity(len),
             c: Vec::with_capacity(len),
             initial: V::zero(),
@@ -250,7 +254,7 @@ impl Scan<'_> {
             x.reverse();
             (x, back(V::zero(), &mut (0..len)).0)
         });
-        let zero = V::zero();
+        let (zero, mut by_a) = (V::zero(), V::zero());
 
         for l in 0..len {
             let step = &steps[l];
@@ -278,8 +282,9 @@ impl Scan<'_> {
             let [first, second] = [0, 1].map(|i| (&step.a_bar_by[i], &step.b_bar_by[i]));
             let by_step = by_a_bar.real_product(first.0).plus(&by_b_bar.real_product(first.1));
             node.delta.push(by_step);
-            node.a = node.a.plus(&by_a_bar.times(second.0).plus(&by_b_bar.times(second.1)));
+            by_a = by_a.plus(&by_a_bar.times(second.0).plus(&by_b_bar.times(second.1)));
         }
+        node.a.push(by_a);
         Some(node)
     }
 }

@@ -26,25 +26,25 @@ pub trait Climb {
     /// Takes what is known without a rounding; numbers on which the routes disagree are theirs to settle.
     fn know<V: Number>(&mut self, rules: &Rules<V>, rounded: fn(&V::Real) -> Option<f64>);
 
-    /// Every arithmetic, until nothing is open. Softplus is not among what the widest ones know.
-    fn climb(&mut self, weights: Weights, has_softplus: bool) {
+    /// Every arithmetic, until nothing is open. The widest ones do not know softplus, and of matrices they take too long.
+    fn climb(&mut self, weights: Weights, is_limited: bool) {
         match weights {
-            Weights::Real => self.climb_in::<DoubleDouble, Wide, Big<512>, Widest>(has_softplus),
+            Weights::Real => self.climb_in::<DoubleDouble, Wide, Big<512>, Widest>(is_limited),
             Weights::Complex => self
                 .climb_in::<Complex<DoubleDouble>, Complex<Wide>, Complex<Big<512>>, Complex<Widest>>(
-                    has_softplus,
+                    is_limited,
                 ),
         }
     }
 
-    fn climb_in<N: Exponent, W: Exponent, B: Entry, C: Entry>(&mut self, has_softplus: bool) {
+    fn climb_in<N: Exponent, W: Exponent, B: Entry, C: Entry>(&mut self, is_limited: bool) {
         self.settle(&Rules::<N>::literal(), &Rules::bounded());
         self.know(&Rules::live(), Live::rounded);
         self.know(&Rules::known(), Known::rounded);
         self.settle(&Rules::<W>::literal(), &Rules::bounded());
         // What two doubles were too few for the routes to agree on.
         self.know(&Rules::known(), Known::rounded);
-        if !has_softplus {
+        if !is_limited {
             self.settle(&Slow::literal::<B>(), &Slow::bounded());
             self.settle(&Slow::literal::<C>(), &Slow::bounded());
         }

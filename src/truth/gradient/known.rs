@@ -25,6 +25,23 @@ impl Live {
     pub fn rounded(&self) -> Option<f64> {
         (!self.0[0]).then_some(0.0)
     }
+
+    /// Any power series with real terms of a matrix, row by row.
+    pub fn series(z: &[Live], n: usize) -> Vec<Live> {
+        let identity = |i: usize| if i.is_multiple_of(n + 1) { Live::REAL } else { Live::zero() };
+        let mut sum: Vec<Live> = (0..n * n).map(identity).collect();
+        loop {
+            let entry = |i: usize| {
+                let terms = (0..n).map(|k| z[i / n * n + k].times(&sum[k * n + i % n]));
+                terms.fold(sum[i], |sum, term| sum.plus(&term))
+            };
+            let next: Vec<Live> = (0..n * n).map(entry).collect();
+            if next == sum {
+                return sum;
+            }
+            sum = next;
+        }
+    }
 }
 
 impl Number for Live {
@@ -66,6 +83,10 @@ impl Number for Live {
     fn part(&self, index: usize) -> Live {
         Live([self.0[index], false])
     }
+
+    fn log_size(&self) -> Option<i64> {
+        (!self.is_zero()).then_some(0)
+    }
 }
 
 /// A number, as far as it is known.
@@ -84,6 +105,12 @@ impl Known {
 
     pub fn is_zero(&self) -> bool {
         self.live().is_zero()
+    }
+
+    /// Any power series with real terms of a matrix, row by row.
+    pub fn series(z: &[Known], n: usize) -> Vec<Known> {
+        let live: Vec<Live> = z.iter().map(Known::live).collect();
+        Live::series(&live, n).into_iter().map(Known::Live).collect()
     }
 
     fn live(&self) -> Live {
@@ -178,5 +205,9 @@ impl Number for Known {
             Known::Exact(x) => Known::Exact(Gaussian::real(x.part(index).clone())),
             Known::Live(live) => Known::Live(live.part(index)),
         }
+    }
+
+    fn log_size(&self) -> Option<i64> {
+        (!self.is_zero()).then_some(0)
     }
 }

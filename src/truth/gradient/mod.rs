@@ -6,6 +6,9 @@
 //! rounded as one of a scan is ([`super::certify`]), in the same arithmetics one after the other, each for what is left open,
 //! and for the channels alone on which that depends. Before the wide ones exact arithmetic settles zeros and ties ([`known`]).
 //!
+//! A dense A couples states: their part of the recurrence is one of matrices (`coupled.rs`), by each route's own exponentials and inverses, in
+//! the two arithmetics that have tables.
+//!
 //! All channels take part, whichever are judged: weights collect from all of them.
 //!
 //! ```
@@ -27,6 +30,7 @@
 
 pub mod adjoint;
 mod climb;
+mod coupled;
 pub mod dual;
 pub mod elements;
 pub mod known;
@@ -52,7 +56,7 @@ use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
 use crate::method::Method;
 use crate::parallel;
-use crate::problem::{Operand, OutputGradients, Problem, Shape, Weights};
+use crate::problem::{LARGEST_EXPONENT, Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::{GradientName, Gradients, Named};
 use crate::truth::Result;
 
@@ -107,6 +111,7 @@ struct Ladder<'p> {
 fn solve_method(problem: &Problem, given: &OutputGradients, method: Method) -> Result<GradientTruth> {
     let scan = Scan { problem, form: method.into(), given };
     let stood_in = match problem.weights {
+        _ if problem.is_dense() => scan.check_matrices()?,
         Weights::Real => scan.check_steps::<Wide>()?,
         Weights::Complex => scan.check_steps::<Complex<Wide>>()?,
     };
@@ -121,11 +126,12 @@ fn solve_method(problem: &Problem, given: &OutputGradients, method: Method) -> R
             ..Certificate::new(ROUTES)
         },
     };
-    ladder.climb(problem.weights, problem.delta_softplus);
+    let is_limited = problem.delta_softplus || problem.is_dense();
+    ladder.climb(problem.weights, is_limited);
     let tensor = |name, values: &Vec<f64>| problem.gradient(name, values.clone());
     if let Some(&((name, i), doubt)) = ladder.open.first() {
         let index = tensor(name, &ladder.values[name]).index(i);
-        let bits = if problem.delta_softplus { Wide::BITS } else { WIDEST };
+        let bits = if is_limited { Wide::BITS } else { WIDEST };
         let place = format!("{method}: {name} at {index:?}");
         return Err(TruthError::Uncertified { place, reason: doubt.reason(), bits });
     }
@@ -204,11 +210,35 @@ impl Scan<'_> {
             U | Delta | Z => of_row(i / seqlen),
             InitialState => of_row(i / (self.problem.states_of_each()[0] * dstate * width)),
             A if self.problem.shared_by(A).is_some() => (None, Some((some, i / width))),
-            A => operand(Operand::Constant),
+            A => (None, Some((1, i / self.problem.floats_of_a()))),
             B => operand(self.problem.b_operand),
             C => operand(self.problem.c_operand),
             D | DeltaBias => (None, Some((some, i))),
         }
+    }
+
+    /// Checks that every ‖ΔA‖ is in range; a pole shows where nothing can be solved. No series stands in for anything.
+    fn check_matrices(&self) -> Result<bool> {
+        let p = self.problem;
+        let (n, limit) = (p.shape.dstate, LARGEST_EXPONENT);
+        for (batch, d) in p.channels() {
+            let a = &p.a[d * p.floats_of_a()..][..p.floats_of_a()];
+            let squares = a.iter().map(|&part| f64::from(part).powi(2)).sum::<f64>();
+            for l in 0..p.shape.seqlen {
+                let raw = p.delta[p.sequence_index(batch, d, l)];
+                let sum = f64::from(raw) + p.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[d]));
+                let soft = || sum.max(0.0) + libm::log1p(libm::exp(-sum.abs()));
+                let clamped = clamped(p, d, raw).map(f64::from);
+                let delta = clamped.unwrap_or_else(|| if p.delta_softplus { soft() } else { sum });
+                // ‖z‖₁ is at most √n times as much.
+                let found = (delta.abs() * (squares * n as f64).sqrt()).log2().ceil() as i64;
+                if found > limit {
+                    let place = format!("batch {batch}, channel {d}, position {l}");
+                    return Err(TruthError::StepTooLarge { place, found, limit });
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// That every |z| is in range and the form at no pole; and whether some |z| is so small that a series stands in for the

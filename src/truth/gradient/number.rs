@@ -42,6 +42,11 @@ pub trait Number: Clone + Send + Sync {
         self.times(other).part(0)
     }
 
+    /// An upper bound of log₂|x|, or none for what is zero for sure; 0 where no size is known.
+    fn log_size(&self) -> Option<i64> {
+        Some(0)
+    }
+
     fn minus(&self, other: &Self) -> Self {
         self.plus(&other.ratio(Fraction(-1, 1)))
     }
@@ -94,6 +99,10 @@ impl<T: Entry> Number for T {
         if T::WIDTH == 2 { product(0) - product(1) } else { product(0) }
     }
 
+    fn log_size(&self) -> Option<i64> {
+        self.exponent_bound()
+    }
+
     fn minus(&self, other: &Self) -> Self {
         self.clone() - other.clone()
     }
@@ -144,5 +153,9 @@ impl<T: Entry> Number for Ball<T> {
 
     fn part(&self, index: usize) -> Ball<T::Part> {
         Ball::part(self, index)
+    }
+
+    fn log_size(&self) -> Option<i64> {
+        (self.mid.size() + self.radius).exponent().map(|exponent| exponent + 1)
     }
 }

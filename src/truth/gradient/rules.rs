@@ -12,8 +12,10 @@ use super::known::{Known, Live};
 use super::number::Number;
 use super::step::{Functions, Phis, Step, last_phi};
 use crate::formula::{Fraction, ReadsNow};
+use crate::problem::LARGEST_EXPONENT;
 use crate::truth::dense::expm;
 use crate::truth::dense::floor::{self, BoundedMatrix};
+use crate::truth::dense::matrix::norm_exponent;
 use crate::truth::literal::{self, Ingredients, Quantity};
 use crate::truth::number::ball::Ball;
 use crate::truth::number::elementary::{
@@ -30,6 +32,10 @@ pub struct Rules<V: Number> {
     pub gate: fn(&V::Real) -> [V::Real; 2],
     /// The step of a form at (Δ, A); none where it cannot be computed.
     pub step: fn(ReadsNow, &V::Real, &V) -> Option<Step<V>>,
+    /// e^z of a matrix of so many rows, row by row; none where it cannot be computed.
+    pub exponential: fn(&[V], usize) -> Option<Vec<V>>,
+    /// The inverse, likewise.
+    pub inverse: fn(&[V], usize) -> Option<Vec<V>>,
 }
 
 /// Names of the two routes, for certificates.
@@ -60,6 +66,8 @@ impl<T: Exponent> Rules<T> {
                     Some([z.through(first, exp.value), z.through(second, first), z.through(third, second)])
                 })
             },
+            exponential: literal_exponential,
+            inverse: literal_inverse,
         }
     }
 }
@@ -73,6 +81,8 @@ impl<T: Exponent> Rules<Ball<T>> {
             step: |form, delta, a| {
                 bounded_step(form, delta, a, |z, last| phis(z, last, -1, elementary::by_taylor))
             },
+            exponential: bounded_exponential,
+            inverse: bounded_inverse,
         }
     }
 }
@@ -96,6 +106,8 @@ impl Slow {
                     (lost <= spare).then(|| literal::remainders(exp, z))
                 })
             },
+            exponential: literal_exponential,
+            inverse: literal_inverse,
         }
     }
 
@@ -111,6 +123,8 @@ impl Slow {
             step: |form, delta, a| {
                 bounded_step(form, delta, a, |z, last| phis(z, last, REDUCED, taylor_of_balls))
             },
+            exponential: bounded_exponential,
+            inverse: bounded_inverse,
         }
     }
 }
@@ -128,6 +142,8 @@ impl Rules<Live> {
                 let given = Functions { delta: *delta, a: *a, z, phis: [series; 5], resolvent: series };
                 Some(given.step(form))
             },
+            exponential: |z, n| Some(Live::series(z, n)),
+            inverse: |m, n| Some(Live::series(m, n)),
         }
     }
 }
@@ -154,6 +170,8 @@ impl Rules<Known> {
                 let phis = [phi(0), phi(1), phi(2), phi(3), phi(4)];
                 Some(Functions { delta: delta.clone(), a: a.clone(), z, phis, resolvent }.step(form))
             },
+            exponential: |z, n| Some(Known::series(z, n)),
+            inverse: |m, n| Some(Known::series(m, n)),
         }
     }
 }
@@ -169,6 +187,54 @@ pub fn literal_loss<T: Entry>(z: &T) -> i64 {
 
 /// The scalars without tables halve z to 2 to this before they sum a series.
 const REDUCED: i64 = -9;
+
+/// ‖z‖ may be at most 2 to this: in two doubles, whose range is left soon, and in others.
+const LARGEST: [i64; 2] = [8, LARGEST_EXPONENT];
+
+fn matrix<T: Entry>(rows: &[T], n: usize) -> DMatrix<T> {
+    DMatrix::from_row_slice(n, n, rows)
+}
+
+fn rows<T: Entry>(of: &DMatrix<T>) -> Vec<T> {
+    of.transpose().iter().cloned().collect()
+}
+
+fn balls<T: Entry>(rows: &[Ball<T>], n: usize) -> BoundedMatrix<T> {
+    let entry = |i: usize, j: usize| &rows[i * n + j];
+    BoundedMatrix {
+        mid: DMatrix::from_fn(n, n, |i, j| entry(i, j).mid.clone()),
+        radius: DMatrix::from_fn(n, n, |i, j| entry(i, j).radius),
+    }
+}
+
+fn rows_of_balls<T: Entry>(of: &BoundedMatrix<T>) -> Vec<Ball<T>> {
+    let n = of.mid.nrows();
+    (0..n * n).map(|i| of.at((i / n, i % n))).collect()
+}
+
+fn is_in_range<T: Entry>(z: &DMatrix<T>) -> bool {
+    norm_exponent(z).is_none_or(|found| found <= LARGEST[usize::from(!T::Part::NARROW)])
+}
+
+fn literal_exponential<T: Entry>(z: &[T], n: usize) -> Option<Vec<T>> {
+    let z = matrix(z, n);
+    let exp = if is_in_range(&z) { expm::pade(&z, 0) } else { None };
+    exp.as_ref().map(rows)
+}
+
+fn literal_inverse<T: Entry>(m: &[T], n: usize) -> Option<Vec<T>> {
+    Quantity::inverse(&matrix(m, n)).as_ref().map(rows)
+}
+
+fn bounded_exponential<T: Entry>(z: &[Ball<T>], n: usize) -> Option<Vec<Ball<T>>> {
+    let z = balls(z, n);
+    is_in_range(&z.mid).then(|| rows_of_balls(&floor::exponential(&z, 0)))
+}
+
+fn bounded_inverse<T: Entry>(m: &[Ball<T>], n: usize) -> Option<Vec<Ball<T>>> {
+    let solved = floor::solve(&balls(m, n), &[BoundedMatrix::exact(DMatrix::identity(n, n))])?;
+    solved.first().map(rows_of_balls)
+}
 
 fn single<T: Entry>(x: T) -> DMatrix<T> {
     DMatrix::from_element(1, 1, x)
