@@ -403,14 +403,6 @@ fn inputs_at(
         Operand::Variable => vec![item, row / (shape.dim / shape.groups), n, position],
     };
     let (delta, _) = budget::step_size(problem, channel, l, Arithmetic::SINGLE);
-    let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
-    let b = problem.operand_index(problem.b_operand, channel, n, l);
-    let b = budget::complex_at(problem.weights, &problem.b, b);
-    let step = super::model::step(form, problem.weights, (delta, 0.0), a, b, &Contract::PRODUCTION);
-    let show = |name: &str, value: num_complex::Complex64| match problem.weights {
-        Weights::Real => format!("{name} = {:e}", value.re),
-        Weights::Complex => format!("{name} = {:e}{:+e}i", value.re, value.im),
-    };
     // The number as a step has it, and what it is of.
     let named = match (problem.delta_softplus, problem.delta_bias.is_some()) {
         (false, false) => "delta",
@@ -419,11 +411,30 @@ fn inputs_at(
         (true, true) => "softplus(delta + delta_bias)",
     };
     let clamped = if problem.conventions.limit.is_none() { "" } else { "clamped " };
-    vec![
+    let given = [
         format!("{clamped}{named} = {delta:e}"),
+        format!("u = {:e}", problem.u[problem.sequence_index(channel.0, channel.1, l)]),
+    ];
+    if problem.is_dense() {
+        let len = problem.floats_of_a();
+        let squares = problem.a[channel.1 * len..][..len].iter().map(|&a| f64::from(a).powi(2));
+        let norm = delta.abs() * squares.sum::<f64>().sqrt();
+        return [&given[..], &[format!("‖ΔA‖ = {norm:.3e}, {0} × {0}", shape.dstate)]].concat();
+    }
+    let [delta_is, u_is] = given;
+    let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
+    let b = problem.operand_index(problem.b_operand, channel, n, l);
+    let b = budget::complex_at(problem.weights, &problem.b, b);
+    let step = super::model::step(form, problem.weights, (delta, 0.0), a, b, &Contract::PRODUCTION);
+    let show = |name: &str, value: num_complex::Complex64| match problem.weights {
+        Weights::Real => format!("{name} = {:e}", value.re),
+        Weights::Complex => format!("{name} = {:e}{:+e}i", value.re, value.im),
+    };
+    vec![
+        delta_is,
         show(&format!("A{:?}", outline.recorded_index(GradientName::A, of_a)), a),
         show(&format!("B{:?}", outline.recorded_index(GradientName::B, of_b)), b),
-        format!("u = {:e}", problem.u[problem.sequence_index(channel.0, channel.1, l)]),
+        u_is,
         show("a_bar", step.a_bar),
         show("b_bar", step.b_bar),
     ]

@@ -1,6 +1,7 @@
 //! What a kernel promises of its coefficients: the part of every bound that the kernel's author decides.
 
 use super::allowance::Arithmetic;
+use super::dense::DensePromise;
 use crate::formula::{Form, Formula, Function, Transition};
 use crate::problem::{Problem, Weights};
 
@@ -26,6 +27,8 @@ pub struct Contract {
     /// What the derivatives of Ā and h by Δ and A may be off, in u of what they are sums of
     /// ([`crate::judge::budget::gradient`]), for real and for complex weights.
     pub derivatives: [f64; 2],
+    /// How it computes the Ā and B̄ of a dense A, and in which arithmetic it scans them.
+    pub dense: DensePromise,
 }
 
 /// Roundings in u, for real and for complex weights, of what a formula has in it.
@@ -158,6 +161,7 @@ impl Contract {
         sums: Sums::Compensated,
         // The most of what `super::derivatives::production` counts, and a product with Δ or A.
         derivatives: [14.5 + 1.0, 12.125 + SQRT_5],
+        dense: DensePromise::ACCURATE,
         ..Contract::uniform(0.0, 0.0)
     };
 
@@ -203,6 +207,7 @@ impl Contract {
         z_roundings: 2.0,
         quotients_round_z: false,
         sums: Sums::Plain,
+        dense: DensePromise::FAST,
         ..Contract::PRODUCTION
     };
 
@@ -236,6 +241,7 @@ impl Contract {
         input: [1.0; 2],
         sums: Sums::PlainComplex,
         derivatives: [16.0; 2],
+        dense: DensePromise::DOUBLE,
     };
 
     /// The lifted kernels on a problem. Δ itself is a double that rounds with A where it is not the given f32.
@@ -259,6 +265,7 @@ impl Contract {
             input: [2.0, 2.0 * SQRT_5],
             sums: Sums::Plain,
             derivatives: [DERIVATIVES, DERIVATIVES + 2.0 * SQRT_5],
+            dense: DensePromise::SINGLE,
         }
     }
 

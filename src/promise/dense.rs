@@ -20,7 +20,7 @@ pub struct DensePromise {
 }
 
 impl DensePromise {
-    /// The kernels of `kernels/dense.cu`, which compute in double.
+    /// The kernels of `kernels/dense_step.cuh`, which compute in double.
     pub const ACCURATE: DensePromise = DensePromise {
         unit: f64::EPSILON / 2.0,
         underflow: 5e-324,

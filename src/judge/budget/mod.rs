@@ -91,6 +91,7 @@
 //! measures on every regime that no correct path is beyond either.
 
 mod bounds;
+pub mod coupled;
 mod exponents;
 pub mod gradient;
 mod numbers;
@@ -107,6 +108,8 @@ use std::ops::Range;
 use num_complex::Complex64;
 
 pub use self::bounds::{Bounds, store_error};
+use self::coupled::Coupled;
+pub use self::coupled::Edit;
 use self::exponents::Exponents;
 pub use self::numbers::Numbers;
 use self::readout::Readout;
@@ -116,6 +119,7 @@ pub use self::states::Lead;
 use self::states::{Channel, Running, States, Sums};
 pub use self::step_size::{limit_slope, limited, softplus, step_size, step_size_of};
 use crate::formula::Form;
+use crate::problem::conventions::Coupling;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Problem, Sequence, Shape, Weights};
 use crate::promise::Contract;
@@ -236,6 +240,9 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
     }
 
     fn repeats_among(&self, sequences: &[Sequence], capacity: usize) -> Result<f64, I::Error> {
+        if self.inputs.outline().coupling == Coupling::Dense {
+            return Ok(self.directions());
+        }
         let (mut most, mut left) = (1, vec![Share::WHOLE]);
         while let Some(share) = left.pop() {
             let mut repeats = Repeats::new(share, capacity.max(1));
@@ -339,6 +346,9 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         let Outline { shape, weights, .. } = self.inputs.outline();
         let start = before + sequence.positions.start;
         let in_item = Sequence { positions: start..start + sequence.positions.len(), ..sequence.clone() };
+        if self.inputs.outline().coupling == Coupling::Dense {
+            return self.walk_coupled(sequence, repeats, sums, each);
+        }
         let (seqlen, lead) = (sequence.positions.len(), running.lead(&in_item));
         let nothing = States::new(weights, shape.dstate);
         let stretches = self.stretches(sequence);
@@ -408,6 +418,25 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
             }
         }
         Ok(())
+    }
+
+    /// Walks a sequence whose states are coupled.
+    fn walk_coupled(
+        &self,
+        sequence: &Sequence,
+        repeats: &[f64],
+        sums: &mut Sums,
+        each: &mut impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
+    ) -> Result<(), I::Error> {
+        let seqlen = sequence.positions.len();
+        let stretch = self.stretch(sequence, &(0..seqlen))?;
+        let channel = self.channel(&stretch, sequence);
+        let Some((out, states, largest_z)) = of_coupled(channel, sums, None) else { return Ok(()) };
+        sums.largest_z = sums.largest_z.max(largest_z);
+        each(TensorName::Out, sequence.positions.start, vec![out; repeats.len()])?;
+        let Some(slot) = sequence.last else { return Ok(()) };
+        let first = slot * self.inputs.outline().shape.dstate;
+        each(TensorName::LastState, first, vec![states; repeats.len()])
     }
 
     /// Inputs at these positions, counted from the start of the sequence.
@@ -509,6 +538,33 @@ impl ChannelBudget<'_> {
         });
         all
     }
+}
+
+/// Bounds of outputs and last states that are coupled, and the largest ‖ΔA‖.
+fn of_coupled(channel: Channel, sums: &mut Sums, edit: Option<&Edit>) -> Option<(Bounds, Bounds, f64)> {
+    let coupled = Coupled::new(channel, edit)?;
+    let kept = coupled.walk(sums);
+    let readout = Readout::new(channel);
+    let mut out = Bounds::default();
+    for (l, position) in sums.positions.iter().enumerate() {
+        out.push_output(&readout.bounds(l, position, 0.0));
+    }
+    let states = Bounds::of_states(channel, TensorName::LastState, (&kept, 0.0), 0.0);
+    Some((out, states, coupled.largest_z))
+}
+
+/// Values and bounds of a channel of a problem with a dense A, without packed sequences, up to a position, with an edit of its steps. None
+/// where that is none of these steps.
+pub fn of_edited(
+    form: Form,
+    (problem, at): (&Problem, (usize, usize)),
+    contract: &Contract,
+    positions: usize,
+    edit: &Edit,
+) -> Option<Named<Bounds>> {
+    let channel = Channel { form, problem, at, contract, first: 0, seqlen: positions, lead: Lead::default() };
+    let (out, states, _) = of_coupled(channel, &mut Sums::default(), Some(edit))?;
+    Some([(TensorName::Out, out), (TensorName::LastState, states)].into_iter().collect())
 }
 
 /// The smaller one, where the first may be a NaN made of infinities.

@@ -20,6 +20,16 @@
 //! series. A doubling, v_k ← 2⁻ᵏ(e v_k + Σ v_j/(k−j)!), is off by what its parts are, (‖e‖₂ + ‖δe‖)‖δv_k‖ + ‖δe‖‖v_k‖ + Σ ‖δv_j‖/(k−j)!, and by (γ + 4u) of
 //! the sizes of its terms.
 //!
+//! **Derivatives.** e^z's along G is in the corner of exp [[z, G], [0, z]]. Squares of that matrix take X to X² and the corner L to XL + LX. With δ
+//! and λ what X and L are off, ‖δ(X²)‖ ≤ (2‖X‖₂ + δ)δ + γ‖(|X| + |δX|)²‖, and
+//!
+//! λ' = 2(‖X‖₂ + δ)λ + 2δ‖L‖ + 2γ(‖|X||L| + |L||X|‖ + 2(‖X‖λ + δ‖L‖ + δλ)),
+//!
+//! a row of the corner having 2n terms. For x = z/2ˢ a series is off by γ Σ (k − 1)|x|ᵏ/k! for products, 5u e^{|x|} for sums, and u|x|e^{|x|}
+//! where z is rounded; L by the derivatives of these along |G|/2ˢ. Both are taken twice, for schemes whose coefficients have
+//! other signs. ‖∫ e^{tz} E e^{(1−t)z} dt‖ is at most e^{‖x‖} for x, and 2‖e^x‖₂ times as much along 2E for 2x. One that squares both side by side, or
+//! scales G first, rounds no more. Roundings are the same ones whatever power of two scales G, given s.
+//!
 //! **Polynomials** of `rk4` and others, and `zoh`'s ΔB, entry by entry: each term |z|ᵏ|B| passes as many products, each with a few roundings.
 //!
 //! **Quotients.** Ā = 2M⁻¹ − I and B̄ = M⁻¹ΔB for M = I − αz, α = ½. M⁻¹ by Gauss–Jordan elimination with partial pivoting: |δM⁻¹| ≤ G(|M⁻¹| + |δM⁻¹|),
@@ -88,6 +98,15 @@ pub struct Bounded {
     pub error: DMatrix<f64>,
 }
 
+/// Derivative of e^z along a matrix, and what an implementation may have it off by, in Frobenius' norm.
+#[derive(Clone, Debug)]
+pub struct Derivative {
+    pub value: Matrix,
+    pub error: f64,
+    /// At least ‖∫ e^{tz} E e^{(1−t)z} dt‖ of each E of norm 1.
+    pub sensitivity: f64,
+}
+
 impl Level {
     fn bounded(&self) -> Bounded {
         let Level { value, error, .. } = self;
@@ -150,12 +169,54 @@ impl System {
         [self.z.norm(), self.of_state(Transition::Exponential).value.norm()]
     }
 
+    /// Derivative of e^z along a matrix, from z/2ˢ with this s at least, and what an exponential of [[z, G], [0, z]] may have it off by
+    /// (module documentation, "Derivatives").
+    pub fn derivative(&self, along: &Matrix, halvings: usize) -> Derivative {
+        let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
+        let halvings = halvings.max(self.halvings);
+        let half = Complex::from(0.5f64.powi(halvings as i32));
+        let (x, g) = (&self.z * half, along * half);
+        let sizes = |of: &Matrix| of.map(Complex::norm);
+        let real = |of: &Matrix| sizes(of).map(Complex::from);
+        let (mut gamma, n) = (self.gamma(), x.nrows() as f64);
+        let [mut value, mut slope] = series_with(&x, &g);
+        // Moduli in their place, and Σ (k − 1)|x|ᵏ/k!.
+        let (x_size, g_size) = (real(&x), real(&g));
+        let [e, by] = series_with(&x_size, &g_size);
+        let [p, p_by] = [&x_size * &e, &g_size * &e + &x_size * &by];
+        let identity = Matrix::identity(x.nrows(), x.nrows());
+        let of_z = if rounds_z { unit } else { 0.0 };
+        let rest = self.promise.remainder(row_norm(&x));
+        let lost = 2.0 * n * n * underflow;
+        let mut off = 2.0 * (gamma * (&p - &e + identity).norm() + 5.0 * unit * e.norm() + of_z * p.norm());
+        off += n.sqrt() * rest + lost;
+        let mut slope_off =
+            2.0 * (2.0 * gamma * (&p_by - &by).norm() + 5.0 * unit * by.norm() + of_z * p_by.norm());
+        slope_off += f64::from(self.promise.degree + 1) * n.sqrt() * rest * g.norm() + lost;
+        let mut sensitivity = x.norm().exp();
+        gamma *= 1.0 + unit;
+        for _ in 0..halvings {
+            let (spread, size, along) = (spread(&value), value.norm(), slope.norm());
+            let (value_size, slope_size) = (real(&value), real(&slope));
+            let terms = (&value_size * &slope_size + &slope_size * &value_size).norm();
+            let terms = terms + 2.0 * (size * slope_off + off * along + off * slope_off);
+            slope_off = 2.0 * ((spread + off) * slope_off + off * along) + 2.0 * gamma * terms + lost;
+            let terms = (&value_size * &value_size).norm() + (2.0 * size + off) * off;
+            off = (2.0 * spread + off) * off + gamma * terms + lost;
+            slope = &value * &slope + &slope * &value;
+            value = &value * &value;
+            sensitivity *= spread;
+        }
+        Derivative { value: slope, error: slope_off, sensitivity }
+    }
+
     /// x = z/2ˢ
     fn x(&self) -> Matrix {
         &self.z * Complex::from(0.5f64.powi(self.halvings as i32))
     }
 
-    pub(super) fn of_state(&self, transition: Transition) -> Bounded {
+    /// Ā
+    pub fn of_state(&self, transition: Transition) -> Bounded {
         let (rows, columns) = self.z.shape();
         match transition {
             Transition::Exponential => {
@@ -170,7 +231,8 @@ impl System {
         }
     }
 
-    pub(super) fn of_input(&self, terms: &[Term]) -> Bounded {
+    /// B̄ of one input.
+    pub fn of_input(&self, terms: &[Term]) -> Bounded {
         let is_of_phi = terms.iter().any(|term| matches!(term.of, Function::Phi(_)));
         self.of_terms(terms, &if is_of_phi { self.levels() } else { Cow::default() })
     }
@@ -179,6 +241,7 @@ impl System {
         let (mut phis, mut powers, mut pole) = ([(0.0, 0); PHIS], Vec::new(), None);
         for Term { factor, delta, of } in terms {
             match of {
+                Function::Phi(0) => return self.of_held(factor.value() * self.delta.powi(*delta), levels),
                 Function::Phi(k) => phis[k - 1] = (factor.value(), *delta),
                 Function::Power(_) => powers.push(factor.value()),
                 Function::Resolvent(alpha) => pole = Some(*alpha),
@@ -189,6 +252,17 @@ impl System {
             None if powers.is_empty() => self.of_phis(&phis, levels),
             None => self.of_powers(&powers, (self.delta, &self.b)),
         }
+    }
+
+    /// A multiple of e^z B, which is a term of its own in every form that has it.
+    fn of_held(&self, by: f64, levels: &[Level]) -> Bounded {
+        let Level { value, error, .. } = &levels[levels.len() - 1];
+        let DensePromise { unit, underflow, .. } = self.promise;
+        let b = self.b.map(Complex::norm);
+        let reached = value.map(|x| x.norm() + error) * &b;
+        let carried = value.map(|_| *error) * &b;
+        let error = (carried + reached * (self.gamma() + 2.0 * unit)) * by.abs();
+        Bounded { value: value * &self.b * Complex::from(by), error: error.add_scalar(underflow) }
     }
 
     fn gamma(&self) -> f64 {
@@ -287,7 +361,7 @@ impl System {
     }
 
     /// M⁻¹(I + (1 − α)z) of M = I − αz, or M⁻¹ΔX.
-    pub(super) fn of_quotient(&self, alpha: Fraction, of: Option<&Matrix>) -> Bounded {
+    pub fn of_quotient(&self, alpha: Fraction, of: Option<&Matrix>) -> Bounded {
         let n = self.z.nrows();
         let share = &self.z * Complex::from(alpha.value());
         let m = Matrix::identity(n, n) - &share;
@@ -347,6 +421,24 @@ impl System {
     }
 }
 
+/// Bound of the Frobenius norm of an Ā's error. That of an exponential is one of the norm, entry by entry.
+pub fn norm_of_state(transition: Transition, error: &DMatrix<f64>) -> f64 {
+    if transition == Transition::Exponential { most(error) } else { error.norm() }
+}
+
+fn most(error: &DMatrix<f64>) -> f64 {
+    error.iter().fold(
+        0.0,
+        |most: f64, error| if most.is_nan() || error.is_nan() { f64::NAN } else { most.max(*error) },
+    )
+}
+
+/// Bound of the norm of a B̄'s error, of one column: those of φ-functions are of its norm.
+pub fn norm_of_input(terms: &[Term], error: &DMatrix<f64>) -> f64 {
+    let is_of_phi = terms.iter().any(|term| matches!(term.of, Function::Phi(1..)));
+    if is_of_phi { most(error) } else { error.norm() }
+}
+
 /// The largest sum of a row by |re| + |im|, as kernels halve by it.
 fn row_norm(of: &Matrix) -> f64 {
     of.row_iter().map(|row| row.iter().map(|x| x.re.abs() + x.im.abs()).sum()).fold(0.0, f64::max)
@@ -371,6 +463,18 @@ fn series(x: &Matrix, k: usize) -> Matrix {
         sum = Matrix::identity(n, n) + x * sum / Complex::from((j + k) as f64);
     }
     sum / Complex::from((1..=k).product::<usize>() as f64)
+}
+
+/// e^x and its derivative along g, likewise.
+fn series_with(x: &Matrix, g: &Matrix) -> [Matrix; 2] {
+    let identity = Matrix::identity(x.nrows(), x.nrows());
+    let (mut sum, mut slope) = (identity.clone(), x.map(|_| Complex::from(0.0)));
+    for j in (1..=29).rev() {
+        let over = Complex::from(f64::from(j));
+        slope = (g * &sum + x * slope) / over;
+        sum = &identity + x * sum / over;
+    }
+    [sum, slope]
 }
 
 /// At least the 2-norm, and at most n^(1/16) times it.

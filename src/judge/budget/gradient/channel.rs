@@ -39,7 +39,7 @@ pub struct Shares {
     pub u: Vec<Total>,
     pub delta: Vec<Total>,
     pub z: Option<Vec<Total>>,
-    /// Of each state; a variable operand's of each position of the first state, then of the next.
+    /// Of each state, or each entry of a dense A; a variable operand's of each position of the first state, then of the next.
     pub a: Vec<Total>,
     pub b: Vec<Total>,
     pub c: Vec<Total>,
@@ -59,6 +59,7 @@ pub struct Shares {
 impl Shares {
     pub fn new(channel: Channel) -> Shares {
         match channel.problem.weights {
+            _ if channel.problem.is_dense() => channel.coupled(),
             Weights::Real => channel.shares::<Lanes>(),
             Weights::Complex => channel.shares::<ComplexLanes<WIDTH>>(),
         }
@@ -153,7 +154,7 @@ impl<V: Value<WIDTH>> Reduction<V> {
 }
 
 impl Channel<'_> {
-    fn directions(&self) -> f64 {
+    pub(super) fn directions(&self) -> f64 {
         if self.form.is_bidirectional() { 2.0 } else { 1.0 }
     }
 

@@ -87,11 +87,16 @@
 //! hundreds of the smallest numbers, and one that does so first by none. Near a zero of the gate's slope, or of h, its terms count, not
 //! their sum.
 //!
+//! # Dense A
+//!
+//! Where states are coupled nothing is taken as random but the additions over positions and channels (`coupled.rs`).
+//!
 //! # The bound that is judged by
 //!
 //! D + λ√V, or the worst case where that is smaller, as in [`super`]; then the rounding to the storage type.
 
 mod channel;
+mod coupled;
 mod derivatives;
 mod estimate;
 mod log_space;
