@@ -435,8 +435,8 @@ impl Reverse<'_> {
                     self.give(operand, share);
                 }
             }
-            // No specified program divides.
-            Op::Quotient(..) => return None,
+            // No specified program divides, and gradients of a dense A are not said as programs.
+            Op::Quotient(..) | Op::Transition(..) | Op::Coefficient(..) => return None,
             Op::Apply(Function::RealPart, of) => self.give(of, given),
             Op::Apply(Function::Conjugate, of) => {
                 let share = graph.apply(Function::Conjugate, given);

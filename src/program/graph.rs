@@ -4,7 +4,7 @@ use foldhash::HashMap;
 
 use super::complex::{Powers, Product, Slip};
 use super::mask::{Condition, Set};
-use crate::formula::Fraction;
+use crate::formula::{Form, Fraction};
 use crate::problem::InputType;
 
 /// A node.
@@ -280,6 +280,10 @@ pub enum Op {
         index: Index,
     },
     Scan(Scan),
+    /// Ā of a form, a matrix, of Δ and a dense A (spec.md §8). A scan with it is one of all states together.
+    Transition(Form, [Id; 2]),
+    /// B̄ of one of a form's inputs, by its place in [`OFFSETS`](crate::formula::OFFSETS), of Δ, a dense A and B.
+    Coefficient(Form, u8, [Id; 3]),
     /// The value at the first position, and at the last one; of packed sequences at that of each, for all of its positions.
     First(Id),
     Last(Id),
@@ -330,6 +334,8 @@ impl Op {
             | Op::At { of, .. }
             | Op::Limit { of, .. } => visit(*of),
             Op::Scan(scan) => [scan.decay, scan.drive, scan.start].into_iter().for_each(visit),
+            Op::Transition(_, of) => of.iter().copied().for_each(visit),
+            Op::Coefficient(_, _, of) => of.iter().copied().for_each(visit),
             Op::Choose { when, yes, no } => [*yes, *no].into_iter().chain(when.of()).for_each(visit),
         }
     }
@@ -350,6 +356,8 @@ impl Op {
             (Op::Turned(_, by), &[of]) => Op::Turned(of, *by),
             (&Op::At { axis, index, .. }, &[of]) => Op::At { of, axis, index },
             (&Op::Limit { low, high, .. }, &[of]) => Op::Limit { of, low, high },
+            (Op::Transition(form, _), &[step, a]) => Op::Transition(*form, [step, a]),
+            (Op::Coefficient(form, input, _), &[step, a, b]) => Op::Coefficient(*form, *input, [step, a, b]),
             (Op::Scan(scan), &[decay, drive, start]) => Op::Scan(Scan { decay, drive, start, ..*scan }),
             (&Op::Choose { when: when @ Condition::At(_), .. }, &[yes, no]) => Op::Choose { when, yes, no },
             (&Op::Choose { when: Condition::Below(_, limit), .. }, &[yes, no, of]) => {
@@ -528,6 +536,12 @@ impl Graph {
                 operands.iter().fold(of(false, false), |all, id| all.join(self.extent(*id)))
             }
         }
+    }
+
+    /// Whether a node is a matrix, as Ā of a dense A is.
+    pub fn is_matrix(&self, id: Id) -> bool {
+        self.reached(&[id]).iter().any(|id| matches!(self.op(*id), Op::Transition(..)))
+            && !self.reached(&[id]).iter().any(|id| matches!(self.op(*id), Op::Scan(_)))
     }
 
     /// Nodes that these are made of, and these themselves, each once and after its operands.

@@ -12,6 +12,7 @@ pub mod edit;
 pub mod graph;
 pub mod made;
 pub mod mask;
+pub mod matrices;
 pub mod print;
 pub mod proposed;
 mod reads;

@@ -4,8 +4,9 @@ use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
 
 use super::complex::{ABOVE, BELOW, Product};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
+use super::matrices::{self, SPECIFIED, Symbols};
 use super::{Condition, Program, Symbol};
-use crate::formula::Fraction;
+use crate::formula::{Fraction, Transition};
 use crate::notation;
 
 /// Lines of a program in which others with its names are said.
@@ -188,6 +189,20 @@ impl<'a> Printer<'a> {
             }
             Op::At { of, axis, index } => (self.at(*of, *axis, *index), Binding::One),
             Op::Scan(scan) => self.state(scan),
+            Op::Transition(form, [step, a]) => {
+                let [delta, a] = [step, a].map(|id| self.within(*id, Binding::One));
+                let symbols = Symbols { delta: &delta, a: &a, ..SPECIFIED };
+                let of = form.formula().a_bar;
+                let is_sum = matches!(of, Transition::Polynomial(_));
+                (matrices::transition(of, symbols), if is_sum { Binding::Sum } else { Binding::Product })
+            }
+            Op::Coefficient(form, input, [step, a, b]) => {
+                let [delta, a, b] = [step, a, b].map(|id| self.within(*id, Binding::One));
+                let symbols = Symbols { delta: &delta, a: &a, b: &b, z: None };
+                let terms = form.formula().b_bar[usize::from(*input)];
+                let binding = if terms.len() > 1 { Binding::Sum } else { Binding::Product };
+                (matrices::coefficient(terms, symbols), binding)
+            }
             Op::Last(of) => (self.text(*of).replace("_l", "_{L−1}"), Binding::One),
             Op::First(of) => (self.text(*of).replace("_l", "_0"), Binding::One),
             Op::Fold(of, over) => {

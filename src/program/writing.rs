@@ -137,6 +137,8 @@ impl Writing {
                 let other = Program::of(Parts { a_bar, b_bar }, problem, graph);
                 (other != specified).then_some(other)
             }
+            // Others are of states that are recurrences of their own.
+            _ if problem.is_dense() => None,
             Writing::Inverses => by_inverses(&specified, graph).filter(|other| *other != specified),
             Writing::FlippedInPart(flips) => {
                 flipped(&specified, flips, problem, graph).filter(|other| *other != specified)

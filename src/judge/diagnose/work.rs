@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::problem::Problem;
+
 /// Work that a diagnosis takes: a count, not a time, and the same whenever the same is asked. The unit is about a position × a state of a
 /// scan that is computed; what is compared or solved by least squares counts with its elements × terms. What is begun and then computed
 /// as a whole counts for both, and both directions of a scan for one.
@@ -86,6 +88,12 @@ impl Work {
     /// Whether everything that is known is looked for.
     pub(in crate::judge) fn asks_for_all(&self) -> bool {
         self.asked.is_empty()
+    }
+
+    /// So many positions of a problem: of a dense A each has as much as a product of matrices.
+    pub(in crate::judge) fn add_positions(&self, problem: &Problem, count: usize) {
+        let dstate = problem.shape.dstate;
+        self.add(count * if problem.is_dense() { dstate.pow(3) } else { dstate });
     }
 
     pub(in crate::judge) fn add(&self, values: usize) {

@@ -109,7 +109,7 @@ impl Search<'_> {
         let (whole, informed) = (RefCell::new(&mut self.whole), Cell::new(0));
         let is_wide = self.writing == Writing::Inverses;
         let channel = |row: usize| {
-            case.work.add(case.problem.shape.seqlen * case.problem.shape.dstate);
+            case.work.add_positions(case.problem, case.problem.shape.seqlen);
             let mut whole = whole.borrow_mut();
             let mut tensors = match &mut whole[row] {
                 Some(evaluator) => evaluator.tensors(graph, program),

@@ -4,8 +4,10 @@
 //! ([`crate::promise::allowance`]), with room for other orders of the operations, as [`crate::judge::budget`] has it. They say how closely a
 //! recorded output must match a program, not whether a kernel is right.
 
+mod coupled;
 mod scan;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -14,6 +16,7 @@ use num_complex::Complex64;
 use super::column::{Cell, Column};
 use super::functions::{applied, divided, modulus, of_phi, rounded, times};
 use super::point::{Point, offset, position};
+use crate::judge::budget::coupled::Off;
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
 use crate::judge::model::phi_of_each;
 use crate::judge::ulp::Format;
@@ -81,6 +84,8 @@ pub struct Evaluator<'a> {
     entering: Entering,
     /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
+    /// Ā of a dense A at each position that is computed, of a channel.
+    transitions: HashMap<(usize, Id), Rc<Vec<Option<Off>>>>,
     /// Memory of columns of all positions that are forgotten: to allocate it costs as much as to compute what is in it.
     memory: Vec<Vec<Cell>>,
 }
@@ -103,6 +108,7 @@ impl<'a> Evaluator<'a> {
             positions,
             entering,
             columns: vec![Vec::new(); problem.shape.batch * problem.shape.dim],
+            transitions: HashMap::new(),
             memory: Vec::new(),
         }
     }
@@ -114,6 +120,7 @@ impl<'a> Evaluator<'a> {
 
     /// Forgets the nodes that a graph of this many does not have.
     pub fn truncate(&mut self, len: usize) {
+        self.transitions.retain(|(_, id), _| id.index() < len);
         for columns in self.columns.iter_mut().filter(|columns| columns.len() > len) {
             let columns = columns.drain(len..).flatten().filter_map(Rc::into_inner);
             self.memory.extend(columns.filter_map(Column::into_memory));
@@ -306,6 +313,19 @@ impl<'a> Evaluator<'a> {
                 }
             },
             Op::Scan(scan) => self.scan(graph, scan, channel, &mut column),
+            Op::Coefficient(form, input, of) => {
+                let terms = form.formula().b_bar[usize::from(*input)];
+                for k in 0..positions {
+                    let found = self.systems(graph, *of, channel, k, form.formula().is_rational());
+                    let found = found.map(|systems| systems.coefficient(terms));
+                    for n in 0..width {
+                        let of_state = |off: &Off| (off.value[(n, 0)], off.error[(n, 0)]);
+                        column.set(k, n, found.as_ref().map_or(UNKNOWN, of_state));
+                    }
+                }
+            }
+            // A matrix is no column.
+            Op::Transition(..) => column.fill(UNKNOWN.0),
             Op::First(of) | Op::Last(of) if extent.position => {
                 let (of, is_first) = (self.column(graph, *of, channel), matches!(op, Op::First(_)));
                 for sequence in self.problem.sequences(channel.0).iter() {

@@ -162,7 +162,7 @@ impl<'a> Looks<'a> {
     pub fn refute(&mut self, case: &Case, graph: &Graph, program: &Program) -> bool {
         let (got, seqlen) = (&case.got[TensorName::Out].values, case.problem.shape.seqlen);
         self.all.iter_mut().any(|look| {
-            case.work.add(look.window.len * case.problem.shape.dstate);
+            case.work.add_positions(case.problem, look.window.len);
             let row = look.evaluator.out(graph, program);
             let from = look.row * seqlen + look.window.first;
             let mut elements = row.values.iter().zip(&row.bound).zip(&row.beyond).zip(&got[from..]);

@@ -32,6 +32,7 @@ use std::collections::BTreeSet;
 pub use self::column::Column;
 pub use self::evaluate::{Channel, Entering, Evaluator, Row, Window};
 use self::look::Looks;
+use super::dense;
 use super::diagnose::Case;
 use super::diagnose::fit::{Fit, channels_by_error};
 use crate::formula::Form;
@@ -80,7 +81,12 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
 /// One edit that explains the failing tensors of a case, or another form, best first; within [`EDIT_WORK`] of work, and as much again where some
 /// channels pass.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    of_each((case, false), failing, &|search| search.with_an_edit())
+    // Edits of a dense step are soon tried.
+    let found = if case.problem.is_dense() { dense::explain_scan(case, failing) } else { Named::default() };
+    if found.values().all(Vec::is_empty) {
+        return of_each((case, false), failing, &|search| search.with_an_edit());
+    }
+    found
 }
 
 /// Two edits, as long as there is time.

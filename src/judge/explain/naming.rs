@@ -394,6 +394,8 @@ fn word(graph: &Graph, program: &Program, id: Id) -> String {
         Op::Apply(function, _) => function_word(*function),
         Op::At { of, .. } => format!("other-{}", word(graph, program, *of)),
         Op::Scan(_) => "scan".to_owned(),
+        Op::Transition(..) => "a-bar".to_owned(),
+        Op::Coefficient(..) => "b-bar".to_owned(),
         Op::First(_) => "first".to_owned(),
         Op::Last(_) => "last".to_owned(),
         Op::Fold(_, Over::States) => "sum-over-states".to_owned(),

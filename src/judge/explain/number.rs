@@ -278,7 +278,7 @@ fn residuals(search: &mut Search, edit: Edit, looks: usize) -> Option<Vec<f64>> 
     let (got, bounds) = (&case.got[TensorName::Out].values, &case.budget.tensors[TensorName::Out].bound);
     let mut all = Vec::new();
     for look in search.looks.all.iter_mut().take(looks) {
-        case.work.add(look.window.len * case.problem.shape.dstate);
+        case.work.add_positions(case.problem, look.window.len);
         let row = look.evaluator.out(graph, &program);
         let from = look.row * seqlen + look.window.first;
         let of = row.values.iter().zip(&got[from..]).zip(&bounds[from..]);

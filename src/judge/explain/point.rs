@@ -3,6 +3,8 @@
 use num_complex::Complex64;
 
 use crate::judge::budget::complex_at;
+use crate::judge::budget::coupled::matrix;
+use crate::judge::dense::Matrix;
 use crate::problem::{Operand, OutputGradients, Problem};
 use crate::program::{Axis, Index, Input};
 
@@ -64,6 +66,13 @@ impl Point {
             Axis::Position | Axis::Offset => self.l = position(problem, self.item, self.l, index)?,
         }
         Some(())
+    }
+
+    /// A dense A there, which has no rows or memory of its own kind.
+    pub fn matrix(&self, problem: &Problem) -> Option<Matrix> {
+        let is_plain = self.n == 0 && self.transposed_in.is_none() && !self.halves;
+        let a = matrix(problem, self.channel);
+        is_plain.then(|| if self.transposed { a.transpose() } else { a })
     }
 
     /// The number there; none of what the problem does not hold.

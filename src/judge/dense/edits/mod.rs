@@ -9,6 +9,7 @@ mod functions;
 mod looser;
 mod numbers;
 mod readings;
+pub mod scans;
 mod slips;
 mod text;
 

@@ -1,23 +1,11 @@
-//! Formulas of a step as texts.
+//! Formulas of a step as texts, and numbers in them.
 
-use crate::formula::{Formula, Fraction, Function, Term, Transition};
-use crate::notation::{joined, raised, ratio};
-use crate::tensor::DenseName;
+use crate::notation::ratio;
+pub(super) use crate::program::matrices::{SPECIFIED, Symbols, quotient, term_text, written};
 
 /// Divisors of simple fractions, and the most that is divided.
 const BELOW: [i64; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 48, 120];
 const MOST_ABOVE: f64 = 120.0;
-
-/// How the step is written: its symbols.
-#[derive(Clone, Copy)]
-pub(super) struct Symbols {
-    pub delta: &'static str,
-    pub a: &'static str,
-    pub b: &'static str,
-    pub z: Option<&'static str>,
-}
-
-pub(super) const SPECIFIED: Symbols = Symbols { delta: "Δ", a: "A", b: "B", z: None };
 
 /// Above and below of the fraction that is this number but for roundings.
 fn fraction(number: f64) -> Option<(i64, i64)> {
@@ -51,57 +39,4 @@ pub(super) fn multiple(times: f64, text: &str) -> String {
 pub(super) fn shortest(number: f64) -> String {
     let rounded: f64 = format!("{number:.5e}").parse().unwrap_or(number);
     format!("{rounded}").replace('-', "−")
-}
-
-/// Ā or B̄ of a formula in these symbols.
-pub(super) fn written(name: DenseName, formula: Formula, symbols: Symbols) -> String {
-    match name {
-        DenseName::ABar => {
-            let z = &z_text(symbols);
-            match formula.a_bar {
-                Transition::Exponential => format!("exp({z})"),
-                Transition::Quotient(alpha) => quotient(alpha, z).join(" ").trim().to_owned(),
-                Transition::Polynomial(factors) => joined(factors.iter().enumerate().map(|(k, factor)| {
-                    let power = if k == 0 { "I".to_owned() } else { raised(&wrapped(z), k as i32) };
-                    ratio(&power, factor.0.into(), factor.1.into())
-                })),
-            }
-        }
-        DenseName::BBar => joined(formula.now().iter().map(|&term| term_text(name, term, symbols))),
-    }
-}
-
-fn z_text(Symbols { delta, a, z, .. }: Symbols) -> String {
-    z.map_or_else(|| format!("{delta}{a}"), str::to_owned)
-}
-
-fn wrapped(text: &str) -> String {
-    if text.chars().count() > 1 { format!("({text})") } else { text.to_owned() }
-}
-
-/// The inverse, and what it multiplies.
-pub(super) fn quotient(alpha: Fraction, z: &str) -> [String; 2] {
-    let share = |of: Fraction| ratio(z, of.0.into(), of.1.into());
-    let above = match alpha.complement() {
-        Fraction(0, _) => String::new(),
-        other => format!("(I + {})", share(other)),
-    };
-    [format!("(I − {})⁻¹", share(alpha)), above]
-}
-
-pub(super) fn term_text(name: DenseName, term: Term, symbols: Symbols) -> String {
-    let z = z_text(symbols);
-    let power = match symbols.delta {
-        "" => String::new(),
-        delta => raised(delta, term.delta),
-    };
-    let b = if name == DenseName::BBar { symbols.b } else { "" };
-    let of = match term.of {
-        Function::Phi(k) => format!("{power} {}({z}) {b}", ["exp", "φ₁", "φ₂", "φ₃"][k.min(3)]),
-        Function::Power(0) if name == DenseName::ABar => "I".to_owned(),
-        Function::Power(0) => format!("{power}{b}"),
-        Function::Power(k) => format!("{power} {} {b}", raised(&wrapped(&z), k as i32)),
-        Function::Resolvent(alpha) => format!("{} {power}{b}", quotient(alpha, &z)[0]),
-    };
-    ratio(of.trim(), term.factor.0.into(), term.factor.1.into())
 }

@@ -22,6 +22,9 @@ enum Anew {
 impl Evaluator<'_> {
     /// x_l = decay_l x_{l−1} + drive_l. Bounds have room for scans by trees: products of decays, and sums that join them.
     pub(super) fn scan(&mut self, graph: &Graph, scan: &Scan, channel: (usize, usize), column: &mut Column) {
+        if graph.is_matrix(scan.decay) {
+            return self.coupled(graph, scan, channel, column);
+        }
         let [decay, drive, start] =
             [scan.decay, scan.drive, scan.start].map(|id| self.column(graph, id, channel));
         let (len, first) = (self.positions.len(), self.positions.start);
