@@ -88,9 +88,11 @@ struct Team {
   W* memory;
   W* agreed;
 
-  HOLDFAST_DEVICE Team(const DenseParams& params, W* shared) {
-    n = static_cast<int>(params.n);
-    m = params.m;
+  HOLDFAST_DEVICE Team(const DenseParams& params, W* shared) : Team(params.count, params.n, params.m, params.method, false, shared) {}
+  // Of `count` matrices (n, n) with (n, m) beside each, for their steps alone or to scan with them.
+  HOLDFAST_DEVICE Team(long long count, long long n_, long long m_, int method, bool scans, W* shared) {
+    n = static_cast<int>(n_);
+    m = m_;
     const int size = kSide > 0 ? kSide * kTile : n;
     side = holdfast_launch::dense_side(size);
     padded = side * kTile;
@@ -104,11 +106,12 @@ struct Team {
     // As many as fit in a grid.
     const unsigned panels = static_cast<unsigned>((m + kPanel - 1) / kPanel);
     const long long wanted = static_cast<long long>(blockIdx.x / panels) * teams + slot;
-    writes = wanted < params.count;
-    matrix = writes ? wanted : params.count - 1;
+    writes = wanted < count;
+    matrix = writes ? wanted : count - 1;
     first_column = static_cast<long long>(blockIdx.x % panels) * kPanel;
     columns = static_cast<int>(m - first_column < kPanel ? m - first_column : kPanel);
-    const int numbers = holdfast_launch::dense_numbers(size, sizeof(W), params.method);
+    const int numbers = scans ? holdfast_launch::dense_scan_numbers(size, sizeof(W), method)
+                              : holdfast_launch::dense_numbers(size, sizeof(W), method);
     memory = shared + slot * numbers;
     agreed = shared + teams * numbers;
   }

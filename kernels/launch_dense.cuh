@@ -20,6 +20,27 @@ struct DenseParams {
   int method;  // the id of spec.md §2
 };
 
+// Of a selective scan with a dense A, likewise. Layouts are as in spec.md §3.
+struct DenseScanParams {
+  const void* u;
+  const void* delta;
+  const float* a;  // (dim, dstate, dstate)
+  const void* b;
+  const void* c;
+  const float* d;              // or null
+  const void* z;               // or null
+  const float* delta_bias;     // or null
+  const float* initial_state;  // or null, for 0
+  void* out;
+  float* last_state;
+  void* workspace;  // (batch, dim, seqlen) of the arithmetic type, for poly
+  long long batch, dim, dstate, seqlen, groups;
+  int delta_softplus;
+  int method;                  // the id of spec.md §2
+  int input;                   // the storage type: 0 f32, 1 f16, 2 bf16
+  int variable_b, variable_c;
+};
+
 // A thread has kTile × kTile entries of a matrix, and a block up to kDenseThreads threads, or as many as one matrix takes.
 constexpr int kTile = 4;
 constexpr int kDenseThreads = 128;
@@ -60,6 +81,10 @@ HOLDFAST_EVERYWHERE constexpr int dense_numbers(int n, int size, int method) {
   const int panels = method == 5 ? 1 : highest_phi(method);
   return 3 * padded * dense_row(n, size) + 2 * panels * padded * kPanel;
 }
+// The same of a scan: beside its step it has two states in turn, B and B̄.
+HOLDFAST_EVERYWHERE constexpr int dense_scan_numbers(int n, int size, int method) {
+  return dense_numbers(n, size, method) + dense_side(n) * kTile * kPanel;
+}
 // Numbers that the threads of a matrix in several warps agree by.
 constexpr int kAgreed = kMostOfDense * kMostOfDense / (kTile * kTile) / kWarp;
 
@@ -69,9 +94,14 @@ constexpr long long dense_blocks(long long count, int n, long long m) {
   return (count + dense_teams(n) - 1) / dense_teams(n) * dense_panels(m);
 }
 // Bytes of dynamic shared memory; `width` is 1 for real numbers, 2 for complex, of `element` bytes a part.
+constexpr long long dense_bytes(int n, int size, int numbers) {
+  return (static_cast<long long>(dense_teams(n)) * numbers + kAgreed) * size;
+}
 constexpr long long dense_shared(int n, int width, int element, int method) {
-  const long long numbers = static_cast<long long>(dense_teams(n)) * dense_numbers(n, width * element, method) + kAgreed;
-  return numbers * width * element;
+  return dense_bytes(n, width * element, dense_numbers(n, width * element, method));
+}
+constexpr long long dense_scan_shared(int n, int width, int element, int method) {
+  return dense_bytes(n, width * element, dense_scan_numbers(n, width * element, method));
 }
 #endif
 

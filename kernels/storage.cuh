@@ -65,6 +65,16 @@ HOLDFAST_DEVICE void rounded_store(float x, Half& to) {
 #endif
 }
 
+// From double in one rounding: f32 on the way holds whether anything was cut off, in its last bit (rounding to odd), which it has to spare.
+HOLDFAST_DEVICE float rounded_to_odd(double x) {
+  const float nearest = static_cast<float>(x);
+  if (x != x || static_cast<double>(nearest) == x) return nearest;
+  const unsigned is_above = fabs(static_cast<double>(nearest)) > fabs(x) ? 1u : 0u;
+  return __uint_as_float((__float_as_uint(nearest) - is_above) | 1u);
+}
+HOLDFAST_DEVICE void rounded_store(double x, Bfloat16& to) { rounded_store(rounded_to_odd(x), to); }
+HOLDFAST_DEVICE void rounded_store(double x, Half& to) { rounded_store(rounded_to_odd(x), to); }
+
 // Real or complex weights over the arithmetic type T.
 template <bool kComplex, class T>
 struct WeightOf {

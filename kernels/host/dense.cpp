@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "dense.cu"
+#include "dense_scan.cu"
 #include "host/interface.h"
 #include "host/tables.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 using namespace holdfast_host;
 using holdfast_launch::DenseParams;
+using holdfast_launch::DenseScanParams;
 
 template <bool kComplex, class T>
 constexpr Entry kExponential = enter<DenseParams, holdfast::dense_exponential<kComplex, T, 0>>;
@@ -19,6 +21,14 @@ constexpr Entry kQuotient = enter<DenseParams, holdfast::dense_quotient<kComplex
 const Entry kKernels[2][2][2] = {
     {{kExponential<false, double>, kExponential<false, float>}, {kExponential<true, double>, kExponential<true, float>}},
     {{kQuotient<false, double>, kQuotient<false, float>}, {kQuotient<true, double>, kQuotient<true, float>}},
+};
+
+template <bool kIsQuotient, bool kComplex, class T>
+constexpr Entry kScan = enter<DenseScanParams, holdfast::dense_scan<kIsQuotient, kComplex, T>>;
+
+const Entry kScans[2][2][2] = {
+    {{kScan<false, false, double>, kScan<false, false, float>}, {kScan<false, true, double>, kScan<false, true, float>}},
+    {{kScan<true, false, double>, kScan<true, false, float>}, {kScan<true, true, double>, kScan<true, true, float>}},
 };
 
 // launch_dense.cuh and src/kernel/registry.rs (Dense::TILE), src/problem/dense.rs (MOST_STATES) have these as numbers.
@@ -47,6 +57,16 @@ int holdfast_dense(const HoldfastInstantiation* which, const DenseParams* params
   return 0;
 }
 
+int holdfast_dense_scan(const HoldfastInstantiation* which, const DenseScanParams* params, unsigned first, unsigned count, char* message,
+                        std::size_t capacity) {
+  const Entry kernel = kScans[holdfast_launch::is_quotient(which->method)][which->complex][which->fast];
+  const auto shared = static_cast<std::size_t>(holdfast_dense_scan_shared(which, params->dstate));
+  for (unsigned i = 0; i < count; ++i) {
+    if (!run_block(kernel, params, first + i, holdfast_dense_threads(params->dstate), shared, message, capacity)) return 1;
+  }
+  return 0;
+}
+
 unsigned holdfast_dense_threads(long long n) { return static_cast<unsigned>(holdfast_launch::dense_threads(static_cast<int>(n))); }
 
 long long holdfast_dense_blocks(long long count, long long n, long long m) {
@@ -56,6 +76,11 @@ long long holdfast_dense_blocks(long long count, long long n, long long m) {
 long long holdfast_dense_shared(const HoldfastInstantiation* which, long long n) {
   const int element = which->fast ? sizeof(float) : sizeof(double);
   return holdfast_launch::dense_shared(static_cast<int>(n), 1 + which->complex, element, which->method);
+}
+
+long long holdfast_dense_scan_shared(const HoldfastInstantiation* which, long long n) {
+  const int element = which->fast ? sizeof(float) : sizeof(double);
+  return holdfast_launch::dense_scan_shared(static_cast<int>(n), 1 + which->complex, element, which->method);
 }
 
 }  // extern "C"

@@ -110,6 +110,12 @@ pub trait Backend: Sync {
         None
     }
 
+    /// Runs [`Backend::scan`] of a problem whose A is a matrix for each channel, of up to 64 states ([`Problem::is_dense`]), from its
+    /// initial state, where it has one; none where there is no such kernel.
+    fn dense_scan(&self, _method: Method, _problem: &Problem) -> Option<Result<Tensors<f32>>> {
+        None
+    }
+
     /// What tells the builds apart that the lifted runs are of: of backends with the same answer they are the same. None where
     /// nothing is said.
     fn copies(&self) -> Option<String> {

@@ -127,6 +127,19 @@ impl Instantiation {
         all.filter(|which| which.chunk_steps() == *which)
     }
 
+    /// The one that stands for all whose scans with a dense A are one kernel: methods of its kind, storage types and layouts are
+    /// chosen at run time.
+    fn dense_scan(self) -> Self {
+        let method = if self.method == Method::Bilinear { self.method } else { Method::Zoh };
+        let which = Instantiation { method, input: InputType::F32, b: Operand::Variable, ..self };
+        which.chunk_steps()
+    }
+
+    /// Every one of the accurate tier whose scan with a dense A has a kernel of its own.
+    pub fn of_dense_scans() -> impl Iterator<Item = Instantiation> {
+        Instantiation::all().filter(|which| which.dense_scan() == *which)
+    }
+
     /// The one that stands for all with the same steps of chunks.
     fn chunk_steps(self) -> Self {
         Instantiation { c: Operand::Variable, gate: false, ..self }
@@ -222,6 +235,8 @@ pub enum Kernel {
     },
     /// Ā and B̄ of dense systems.
     Dense(Dense),
+    /// A scan with a dense A.
+    DenseScan(Instantiation),
     /// Not a kernel that anyone wants: see [`Misbehaviour`].
     Misbehave(Misbehaviour),
     /// No kernel that is judged, but the judge itself.
@@ -322,14 +337,16 @@ impl Kernel {
         Kernel::forward(Tier::Accurate).chain(Kernel::backward())
     }
 
-    /// All scans of a tier, all steps of chunks, all element-wise kernels, then those of dense systems.
+    /// All scans of a tier, all steps of chunks, all element-wise kernels, then those of dense systems and of their scans.
     pub fn forward(tier: Tier) -> impl Iterator<Item = Kernel> {
         let elements = elements().map(move |(method, weights)| Kernel::Discretize { method, weights, tier });
         let scans = Instantiation::all().chain(Instantiation::of_few_lanes());
         let steps = Instantiation::of_chunk_steps().map(move |which| Kernel::ChunkSteps(which.in_tier(tier)));
         let dense = Dense::all(tier).map(Kernel::Dense);
         let scans = scans.map(move |which| Kernel::Scan(which.in_tier(tier)));
-        scans.chain(steps).chain(elements).chain(dense)
+        let dense_scans = Instantiation::of_dense_scans();
+        let dense_scans = dense_scans.map(move |which| Kernel::DenseScan(which.in_tier(tier)));
+        scans.chain(steps).chain(elements).chain(dense).chain(dense_scans)
     }
 
     /// The tier that it is compiled for.
@@ -337,6 +354,7 @@ impl Kernel {
         match *self {
             Kernel::Scan(Instantiation { tier, .. })
             | Kernel::ChunkSteps(Instantiation { tier, .. })
+            | Kernel::DenseScan(Instantiation { tier, .. })
             | Kernel::Discretize { tier, .. }
             | Kernel::Dense(Dense { tier, .. }) => tier,
             _ => Tier::Accurate,
@@ -368,6 +386,7 @@ impl Kernel {
     pub fn compiled(self) -> Kernel {
         match self {
             Kernel::ChunkSteps(which) => Kernel::ChunkSteps(which.chunk_steps()),
+            Kernel::DenseScan(which) => Kernel::DenseScan(which.dense_scan()),
             // The launch says which of the methods that are made of exponentials.
             Kernel::Dense(which) if which.method != Method::Bilinear => {
                 Kernel::Dense(Dense { method: Method::Zoh, ..which })
@@ -378,7 +397,12 @@ impl Kernel {
 
     /// Whether it scans in both directions, and so needs a workspace.
     pub fn is_bidirectional(&self) -> bool {
-        matches!(self, Kernel::Scan(which) | Kernel::ChunkSteps(which) if which.method.is_bidirectional())
+        match self {
+            Kernel::Scan(which) | Kernel::ChunkSteps(which) | Kernel::DenseScan(which) => {
+                which.method.is_bidirectional()
+            }
+            _ => false,
+        }
     }
 
     /// The method and the weights that it is launched for.
@@ -387,6 +411,7 @@ impl Kernel {
             Kernel::Scan(Instantiation { method, weights, .. })
             | Kernel::ChunkSteps(Instantiation { method, weights, .. })
             | Kernel::Backward(Instantiation { method, weights, .. })
+            | Kernel::DenseScan(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights, .. }
             | Kernel::Differentiate { method, weights }
             | Kernel::Dense(Dense { method, weights, .. }) => (method, weights),
@@ -407,6 +432,7 @@ impl Kernel {
             Kernel::Backward(_) | Kernel::Sums(_) => "selective_scan_backward.cu",
             Kernel::Differentiate { .. } => "derivatives.cu",
             Kernel::Dense(_) => "dense.cu",
+            Kernel::DenseScan(_) => "dense_scan.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
             Kernel::Judge(_) => "judge/judge.cu",
             Kernel::Evaluate(_) => "functions/evaluate.cu",
@@ -433,6 +459,11 @@ impl Kernel {
                     if *method == Method::Bilinear { "dense_quotient" } else { "dense_exponential" };
                 let arithmetic = if *tier == Tier::Fast { "float" } else { "double" };
                 format!("holdfast::{template}<{}, {arithmetic}, {side}>", *weights == Weights::Complex)
+            }
+            Kernel::DenseScan(Instantiation { method, weights, tier, .. }) => {
+                let arithmetic = if *tier == Tier::Fast { "float" } else { "double" };
+                let (is_quotient, is_complex) = (*method == Method::Bilinear, *weights == Weights::Complex);
+                format!("holdfast::dense_scan<{is_quotient}, {is_complex}, {arithmetic}>")
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
             Kernel::Measure(operation) => format!("holdfast_bench::measure<{}>", *operation as u8),

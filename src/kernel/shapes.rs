@@ -2,10 +2,11 @@
 
 use super::KernelError;
 use crate::kernel::Result;
-use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::conventions::{Coupling, INITIAL_STATE, STATE_MATRIX};
 use crate::problem::dense::DenseProblem;
 use crate::problem::{CoefficientProblem, Conventions, InputType, OutputGradients, Problem, Shape, Weights};
 
+const LARGER: &str = "a larger system is the reference path's: nalgebra, SciPy";
 const HINT: &str = "see the table of shapes in the problem module's documentation";
 
 pub fn unsupported(
@@ -48,13 +49,33 @@ pub fn check_scan(problem: &Problem) -> Result<()> {
 
 /// Checks a scan that may start from an initial state.
 pub fn check_scan_from_any_state(problem: &Problem) -> Result<()> {
+    check_scan_of(problem, Coupling::Diagonal)
+}
+
+/// Checks a scan with a matrix A for each channel: dstate at most 64.
+pub fn check_dense_scan(problem: &Problem) -> Result<()> {
+    let Shape { dim, dstate, .. } = problem.shape;
+    if dstate > DenseProblem::MOST_STATES {
+        let expected = format!("at most {} with a dense A", DenseProblem::MOST_STATES);
+        return Err(unsupported("dstate", dstate, expected, LARGER));
+    }
+    product("A", &[dim, dstate, dstate, problem.weights.width()])?;
+    check_scan_of(problem, Coupling::Dense)
+}
+
+fn check_scan_of(problem: &Problem, coupling: Coupling) -> Result<()> {
     if problem.packed.is_some() {
         let hint = "scan each sequence by itself";
         return Err(unsupported("packed sequences", "some", "none", hint));
     }
     check_sizes(problem.shape, problem.weights)?;
     let axes = problem.conventions.axes;
-    if problem.conventions != (Conventions { axes, ..Conventions::default() }) {
+    if problem.conventions.coupling != coupling {
+        let (found, expected) = (problem.conventions.coupling, coupling);
+        let hint = "a dense A has kernels of its own, Backend::dense_scan";
+        return Err(unsupported(STATE_MATRIX, found, expected, hint));
+    }
+    if problem.conventions != (Conventions { axes, coupling, ..Conventions::default() }) {
         let stated = problem.conventions.stated();
         let types = problem.conventions.types.stated().map(|(name, stored)| format!("{name} in {stored}"));
         let stated = stated.iter().map(|(key, value)| format!("{key} = {value}")).chain(types);
@@ -123,9 +144,8 @@ pub fn check_f32(input: InputType, hint: &'static str) -> Result<()> {
 /// One A (n, n) and one B (n, m) per Δ, n from 1 to 64, at least one of them.
 pub fn check_dense(problem: &DenseProblem) -> Result<()> {
     let DenseProblem { weights, n, m, ref delta, ref a, ref b } = *problem;
-    let hint = "a larger system is the reference path's: nalgebra, SciPy";
     if !(1..=DenseProblem::MOST_STATES).contains(&n) {
-        return Err(unsupported("n", n, format!("1 to {}", DenseProblem::MOST_STATES), hint));
+        return Err(unsupported("n", n, format!("1 to {}", DenseProblem::MOST_STATES), LARGER));
     }
     if m == 0 || delta.is_empty() {
         let found = format!("{} systems of {m} inputs", delta.len());

@@ -13,6 +13,7 @@ use crate::kernel::cuda::{CudaBackend, CudaError, gpu};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError, Lanes};
+use crate::problem::conventions::Coupling;
 use crate::problem::dense::DenseProblem;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use crate::promise::Tier;
@@ -168,6 +169,13 @@ fn one(
             let job = Job::dense(which, &problem);
             (job, Box::new(move |returned| values(returned.coefficients())), values(want))
         }
+        Kernel::DenseScan(which) => {
+            // Several matrices of a warp, and several warps of a matrix.
+            let problem = coupled(scan_problem(which, if seqlen < CHUNKED { 5 } else { 33 }, seqlen));
+            let want = cpu.dense_scan(which.method, &problem).ok_or_else(missing)?.map_err(of_kernel)?;
+            let job = Job::dense_scan(which, &problem);
+            (job, Box::new(move |returned| values(returned.scan(&problem))), values(want))
+        }
         // Sums come after backward scans.
         Kernel::Sums(_)
         | Kernel::Misbehave(_)
@@ -223,6 +231,23 @@ fn scan_problem(which: Instantiation, dstate: usize, seqlen: usize) -> Problem {
     let (dim, dstate) = if which.lanes == Lanes::Few { (130, 13) } else { (2, dstate) };
     let shape = Shape { batch: 2, dim, dstate, seqlen, groups: 2 };
     mamba(&format!("gpu-check/tiny/{method}"), shape, weights, input, (b, c), gate)
+}
+
+/// A scan with a matrix for each channel, which has the diagonal that there was.
+fn coupled(mut problem: Problem) -> Problem {
+    let (n, width) = (problem.shape.dstate, problem.weights.width());
+    let states = problem.a.chunks(width).enumerate();
+    let rows = states.flat_map(|(at, own)| {
+        let (r, own) = (at % n, own.to_vec());
+        let entry = move |k: usize, part: usize| match k == r {
+            true => own[part],
+            false => 0.02 * ((7 * r + 3 * k + part) % 5) as f32 - 0.04,
+        };
+        (0..n * width).map(move |at| entry(at / width, at % width))
+    });
+    problem.a = rows.collect();
+    problem.conventions.coupling = Coupling::Dense;
+    problem
 }
 
 /// Three systems of n states, with more inputs than a panel has.

@@ -4,7 +4,8 @@ use std::ffi::{c_char, c_int, c_uint};
 
 use super::crash::Crash;
 use super::ffi::{
-    self, RawBackward, RawDense, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan,
+    self, RawBackward, RawDense, RawDenseScan, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure,
+    RawScan,
 };
 use crate::kernel::launch::{DeviceError, Launch, Params};
 use crate::kernel::registry::{Kernel, Lanes};
@@ -40,6 +41,7 @@ pub enum Call {
     Sums { input: c_int, params: RawBackward },
     Differentiate { method: c_int, complex: c_int, params: RawDerivatives },
     Dense { which: RawInstantiation, params: RawDense },
+    DenseScan { which: RawInstantiation, params: RawDenseScan },
     Measure { operation: c_int, params: RawMeasure },
     Crash(Crash),
 }
@@ -77,6 +79,9 @@ impl Call {
             (None, Kernel::Dense(which), Params::Dense(params)) => {
                 let which = RawInstantiation::of_elements(which.method, which.weights, which.tier);
                 Call::Dense { which, params }
+            }
+            (None, Kernel::DenseScan(which), Params::DenseScan(params)) => {
+                Call::DenseScan { which: which.into(), params }
             }
             (None, Kernel::Measure(operation), Params::Measure(params)) => {
                 Call::Measure { operation: operation as c_int, params }
@@ -116,6 +121,9 @@ impl Call {
                     ffi::holdfast_differentiate(*method, *complex, params, block, 1, text, size)
                 }
                 Call::Dense { which, params } => ffi::holdfast_dense(which, params, block, 1, text, size),
+                Call::DenseScan { which, params } => {
+                    ffi::holdfast_dense_scan(which, params, block, 1, text, size)
+                }
                 Call::Measure { operation, params } => {
                     ffi::holdfast_measure(*operation, params, block);
                     0

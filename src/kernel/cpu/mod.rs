@@ -325,6 +325,16 @@ impl Backend for CpuBackend {
         self.promise().dense.map(|_| run())
     }
 
+    fn dense_scan(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f32>>> {
+        let run = || {
+            check_processor()?;
+            shapes::check_dense_scan(problem)?;
+            let which = Instantiation::for_problem(method, problem).in_tier(self.build.tier);
+            Ok(self.run(&Job::dense_scan(which, problem), None)?.scan(problem))
+        };
+        self.promise().dense.map(|_| run())
+    }
+
     /// Copies have neither tiers nor chunks.
     fn copies(&self) -> Option<String> {
         let Build { tier, chunks, .. } = Build::default();

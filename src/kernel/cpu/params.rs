@@ -12,13 +12,14 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 23] = [
+pub const LAYOUTS: [Layout; 24] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
     RawBackward::LAYOUT,
     RawDerivatives::LAYOUT,
     RawDense::LAYOUT,
+    RawDenseScan::LAYOUT,
     BackwardShape::LAYOUT,
     BackwardWorkspace::LAYOUT,
     Elementary::LAYOUT,
@@ -201,6 +202,36 @@ c_struct! {
 
 // SAFETY: as for RawScan; each block has its own matrices.
 unsafe impl Sync for RawDense {}
+
+c_struct! {
+    RawDenseScan = "holdfast_launch::DenseScanParams" {
+        u: *const c_void,
+        delta: *const c_void,
+        a: *const c_void,
+        b: *const c_void,
+        c: *const c_void,
+        d: *const c_void,
+        z: *const c_void,
+        delta_bias: *const c_void,
+        initial_state: *const c_void,
+        out: *mut c_void,
+        last_state: *mut c_void,
+        workspace: *mut c_void,
+        batch: c_longlong,
+        dim: c_longlong,
+        dstate: c_longlong,
+        seqlen: c_longlong,
+        groups: c_longlong,
+        delta_softplus: c_int,
+        method: c_int,
+        input: c_int,
+        variable_b: c_int,
+        variable_c: c_int,
+    }
+}
+
+// SAFETY: as for RawScan; each team has its own channel.
+unsafe impl Sync for RawDenseScan {}
 
 c_struct! {
     /// What a backward scan's workspace depends on.

@@ -278,6 +278,13 @@ impl Backend for CudaBackend {
         Some(shapes::check_dense(problem).and_then(|()| run()))
     }
 
+    fn dense_scan(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f32>>> {
+        let which = Instantiation::for_problem(method, problem).in_tier(self.tier);
+        let job = || Job::dense_scan(which, problem);
+        let run = || Ok(self.run(Kernel::DenseScan(which), job)?.scan(problem));
+        Some(shapes::check_dense_scan(problem).and_then(|()| run()))
+    }
+
     fn copies(&self) -> Option<String> {
         self.lifted.copies()
     }

@@ -15,6 +15,7 @@ use crate::operation::Operation;
 use crate::problem::dense::DenseProblem;
 use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape};
+use crate::promise::Tier;
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
 use crate::tensor::{
     CoefficientGradients, Coefficients, GradientName, Gradients, StepName, Tensor, TensorName, Tensors,
@@ -24,6 +25,9 @@ use crate::tensor::{
 pub(super) const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
 /// Inputs of element-wise coefficients and of dense systems.
 pub(super) const DISCRETIZE_INPUTS: [&str; 3] = ["delta", "A", "B"];
+/// A scan's with a dense A.
+pub(super) const DENSE_SCAN_INPUTS: [&str; 9] =
+    ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state"];
 pub(super) const BACKWARD_INPUTS: [&str; 10] =
     ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state"];
 pub(super) const DIFFERENTIATE_INPUTS: [&str; 2] = ["delta", "A"];
@@ -342,6 +346,16 @@ impl Job {
             inputs: [delta, a, b].map(|values| Some(Element::F32.encode(values))).to_vec(),
             ..Job::of(Kernel::Dense(which), [delta.len(), *n, *m, 0, 0], outputs)
         }
+    }
+
+    /// A scan with a dense A whose sizes have been checked.
+    pub fn dense_scan(which: Instantiation, problem: &Problem) -> Self {
+        let mut job = Job::scan(Kernel::DenseScan(which), problem, problem.input.into());
+        job.inputs.push(problem.initial_state.as_ref().map(|values| Element::F32.encode(values)));
+        if which.tier == Tier::Accurate {
+            job.workspace.element = Element::F64;
+        }
+        job
     }
 
     /// The gradients of elements whose sizes have been checked, by the launch of their coefficients: behind B come those of

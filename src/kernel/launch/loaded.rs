@@ -5,12 +5,13 @@ use std::ptr::null_mut;
 use super::buffer::{Buffer, Guarding, POISON};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::job::{
-    BACKWARD_INPUTS, Bytes, DIFFERENTIATE_INPUTS, DISCRETIZE_INPUTS, GRADIENTS, Job, MEASURE_INPUTS, Output,
-    SCAN_INPUTS, backward_shape, directions, workspace_of,
+    BACKWARD_INPUTS, Bytes, DENSE_SCAN_INPUTS, DIFFERENTIATE_INPUTS, DISCRETIZE_INPUTS, GRADIENTS, Job,
+    MEASURE_INPUTS, Output, SCAN_INPUTS, backward_shape, directions, workspace_of,
 };
 use crate::kernel::CpuBackend;
 use crate::kernel::cpu::ffi::{
-    self, RawBackward, RawDense, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan,
+    self, RawBackward, RawDense, RawDenseScan, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure,
+    RawScan,
 };
 use crate::kernel::launch::Result;
 use crate::kernel::registry::{Dense, Kernel};
@@ -48,6 +49,7 @@ impl Job {
         Ok(match self.kernel {
             Kernel::Discretize { .. } | Kernel::Dense(_) => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
+            Kernel::DenseScan(_) => (&DENSE_SCAN_INPUTS, 2),
             Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
             Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, StepName::ALL.len()),
             Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
@@ -141,6 +143,41 @@ impl Job {
                     threads: ffi::holdfast_dense_threads(n),
                     shared: ffi::holdfast_dense_shared(&which, n) as u32,
                     params: Params::Dense(params),
+                }]
+            }
+            Kernel::DenseScan(which) => {
+                let raw = RawInstantiation::from(which);
+                let params = RawDenseScan {
+                    u: input(0),
+                    delta: input(1),
+                    a: input(2),
+                    b: input(3),
+                    c: input(4),
+                    d: input(5),
+                    z: input(6),
+                    delta_bias: input(7),
+                    initial_state: input(8),
+                    out: output(0),
+                    last_state: output(1),
+                    workspace: at.workspace as usize as *mut _,
+                    batch: first,
+                    dim: second,
+                    dstate,
+                    seqlen,
+                    groups,
+                    delta_softplus: self.delta_softplus.into(),
+                    method: raw.method,
+                    input: raw.input,
+                    variable_b: raw.variable_b,
+                    variable_c: raw.variable_c,
+                };
+                vec![Launch {
+                    kernel,
+                    image,
+                    blocks: ffi::holdfast_dense_blocks(first * second, dstate, 1) as u32,
+                    threads: ffi::holdfast_dense_threads(dstate),
+                    shared: ffi::holdfast_dense_scan_shared(&raw, dstate) as u32,
+                    params: Params::DenseScan(params),
                 }]
             }
             Kernel::Measure(operation) => {
