@@ -67,8 +67,9 @@ pub fn judge<'a, M: Copy + Into<Form>>(
 }
 
 /// Positions × states × channels up to which a certified truth is asked for what the quick route leaves open of gradients: some
-/// 100 µs each.
+/// 100 µs each. A position of a dense A has n³ products of numbers, of which so many take as long.
 const CERTIFIED: usize = 100_000;
+const PRODUCTS: usize = 32;
 
 /// Elements of all gradients up to which a failure is diagnosed: each model computes as many.
 const DIAGNOSED: usize = 4_000_000;
@@ -165,7 +166,9 @@ fn by_bounds(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
     });
     let mut judged = JudgedGradients { tensors: gradient::by_quick(pass, &quick, got), known };
     let shape = pass.problem.shape;
-    let is_small = shape.sequence_len().saturating_mul(shape.dstate) <= CERTIFIED;
+    let n = shape.dstate;
+    let each = if pass.problem.is_dense() { n.max(n.pow(3) / PRODUCTS) } else { n };
+    let is_small = shape.sequence_len().saturating_mul(each) <= CERTIFIED;
     let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return judged };
     match truth::gradient::solve(pass.problem, pass.given, &[method]) {
         Ok(truths) => {

@@ -165,6 +165,20 @@ fn output<R: Read + Seek + Send>(
         let shown = (&solved.named[..], survey, &solved_output as &dyn meant::Rounded);
         meant::name_what_was_meant(recording, (stages, turn, work), shown, tensors, case)
     };
+    if problem.is_dense() {
+        meant(problem, Turn::Statement, case)?;
+        // Edits of its program know one sequence.
+        if problem.packed.is_none() {
+            for explains in [by_cut_off, by_edits] {
+                by_rows(problem, explains, case);
+            }
+            meant(problem, Turn::First, case)?;
+            for explains in [by_edits_apart, by_two_edits, by_edits_at_length] {
+                by_rows(problem, explains, case);
+            }
+        }
+        return Ok(meant(problem, Turn::Last, case)?);
+    }
     by_rows(problem, slight::explain, case);
     by_rows(problem, by_cut_off, case);
     let off = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);

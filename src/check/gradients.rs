@@ -12,13 +12,16 @@ use crate::judge::lean;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
 use crate::problem::stages::{Fast, StageType};
-use crate::problem::{Shape, Stage, Stages};
+use crate::problem::{Problem, Stage, Stages};
 use crate::promise::Promise;
 use crate::results::{BACKWARD, CaseResult, Diagnosis, PairwiseMatrix, Verdict, explained};
 use crate::tensor::{GradientName, Gradients, Named};
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
+
+/// Bytes for each entry of a dense A: matrices of a step, of its transpose, and what they may be off.
+const EACH_ENTRY: usize = 250;
 
 /// Values of all gradients of the passes of a label up to which these are compared: truths and bounds of all are held.
 const COMPARED: usize = 4_000_000;
@@ -47,7 +50,7 @@ pub fn check<R: Read + Seek + Send>(
     let Some(RecordedBackward { problem, given, passes }) = recording.read_backward()? else {
         return Ok(checked);
     };
-    fits(problem.shape)?;
+    fits(&problem)?;
     let contract = Promise::recorded(stages).contract;
     let size = |got: &Gradients<f32>| got.values().map(|tensor| tensor.values.len()).sum::<usize>();
     let mut groups: BTreeMap<&str, Vec<_>> = BTreeMap::new();
@@ -98,6 +101,10 @@ pub fn explain<R: Read + Seek + Send>(
     searching: &mut Searching,
 ) -> Result<(), Reason> {
     let Some(RecordedBackward { problem, given, passes }) = recording.read_backward()? else { return Ok(()) };
+    // No program has their adjoint.
+    if problem.is_dense() {
+        return Ok(());
+    }
     let contract = Promise::recorded(stages).contract;
     for ((name, got), case) in passes.iter().zip(cases) {
         let Ok(form) = ReadsNow::try_from(name.form) else { continue };
@@ -141,9 +148,12 @@ fn by_arithmetic(
 }
 
 /// Whether the threads' channels fit into memory together.
-fn fits(shape: Shape) -> Result<(), TooLarge> {
+fn fits(problem: &Problem) -> Result<(), TooLarge> {
+    let shape = problem.shape;
     let threads = rayon::current_num_threads().min(shape.batch * shape.dim).max(1);
-    let each = EACH.saturating_mul(shape.dstate.div_ceil(8) + 1).saturating_mul(threads);
+    let of_states = EACH.saturating_mul(shape.dstate.div_ceil(8) + 1);
+    let of_entries = if problem.is_dense() { EACH_ENTRY * shape.dstate.pow(2) } else { 0 };
+    let each = (of_states + of_entries).saturating_mul(threads);
     let most = super::memory::MOST_BYTES / each;
     match shape.seqlen <= most {
         true => Ok(()),

@@ -13,7 +13,7 @@ use crate::judge::budget::ChannelBudget;
 use crate::judge::diagnose::Work;
 use crate::judge::lean::Likeness;
 use crate::method::Method;
-use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
+use crate::problem::conventions::{ComplexOutput, Coupling, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
 use crate::problem::stages::{Fast, LogSpace, StageType};
 use crate::problem::stretch::{Changed, Inputs};
@@ -130,7 +130,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         (
             alone,
             "B multiplies the state where it is read, not what enters it",
-            layout.b_operand == Operand::Constant,
+            layout.b_operand == Operand::Constant && layout.conventions.coupling == Coupling::Diagonal,
         ),
         (
             once,
@@ -228,6 +228,8 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         let meant = same(name, what, Likelihood::OtherForm);
         all.push(Meant { form: other, conventions: before, ..meant });
     }
+    // Scans with a dense A are judged in f32 alone.
+    all.retain(|meant| layout.conventions.coupling == Coupling::Diagonal || meant.stages == stages);
     all
 }
 

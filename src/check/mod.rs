@@ -31,10 +31,11 @@ pub use crate::judge::diagnose::Budget;
 use crate::judge::location;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
+use crate::problem::conventions::{Coupling, STATE_MATRIX};
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Layout, Overview, RecordError, Recorded, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
-use crate::problem::{Axes, Order, Problem, Stages};
+use crate::problem::{Axes, Order, Problem, Shape, Stages};
 use crate::promise::{Contract, Promise};
 use crate::results::whole::{Found, Whole};
 use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
@@ -49,6 +50,9 @@ pub const BACKEND: &str = "recorded";
 /// Work whose truth takes a few seconds on two cores (some 3 µs a unit, measured): positions × states, three
 /// times over for what methods share and once more for each further one, four times over for complex weights.
 const WORK: usize = 1_600_000;
+
+/// Work of each multiplication in a product of matrices, likewise.
+const COUPLED: usize = 20;
 
 /// Values of an output up to which all of it is looked at once more for where it fails.
 const LOCATED: usize = 1 << 22;
@@ -192,6 +196,7 @@ pub fn judge_with<R: Read + Seek + Send>(
     advance: &(dyn Fn() + Sync),
 ) -> Result<(Checked, Option<Solved>), Reason> {
     let layout = recording.layout();
+    layout.check_stages(options.stages.unwrap_or(layout.stages))?;
     let (mut checked, solved) = match layout.outputs.is_empty() {
         false => {
             let (checked, solved) = check_outputs(judge, (name, argument), recording, options, advance)?;
@@ -240,9 +245,16 @@ fn described(layout: &Layout) -> String {
 
 /// Statements of a run, and metadata that are not used.
 fn stated<R: Read + Seek + Send>(recording: &Recording<R>) -> String {
-    let conventions = recording.layout().conventions.stated();
-    let mut all: Vec<String> =
-        conventions.iter().map(|(key, value)| format!("; {key} = {value} is stated")).collect();
+    let mut all = Vec::new();
+    for (key, value) in recording.layout().conventions.stated() {
+        // Mostly its shape says so.
+        let is_seen = key == STATE_MATRIX;
+        all.push(if is_seen {
+            "; A is a matrix for each channel".to_owned()
+        } else {
+            format!("; {key} = {value} is stated")
+        });
+    }
     let types = recording.layout().conventions.types.stated();
     all.extend(types.map(|(name, stored)| format!("; {name} is in {stored}")));
     if let Some(packed) = &recording.layout().packed {
@@ -303,7 +315,7 @@ fn check_outputs<R: Read + Seek + Send>(
     let all = layout.shape.batch * layout.shape.dim;
     let methods = methods(layout);
     let count =
-        memory::fitting(layout.shape, methods.len(), options.channels, affordable(layout, methods.len()))?;
+        memory::fitting(held(layout), methods.len(), options.channels, affordable(layout, methods.len()))?;
     let draw = Draw::new(options.seed, &format!("check/{name}"));
     // A quick look is at a few channels.
     let not_on_device = match (&judge, options.channels) {
@@ -513,10 +525,20 @@ fn methods(layout: &Layout) -> Vec<Form> {
     methods
 }
 
+/// Sizes that the memory of a truth goes by: a dense A has matrices for states.
+fn held(layout: &Layout) -> Shape {
+    let states = layout.shape.dstate;
+    let is_dense = layout.conventions.coupling == Coupling::Dense;
+    Shape { dstate: if is_dense { states * states } else { states }, ..layout.shape }
+}
+
 /// How many channels' truth takes a few seconds; at least one.
 fn affordable(layout: &Layout, methods: usize) -> usize {
     let shares = (2 + methods) * layout.weights.width().pow(2);
-    let steps = layout.shape.seqlen.saturating_mul(layout.shape.dstate);
+    let Shape { seqlen, dstate, .. } = layout.shape;
+    // Exponentials of matrices, about twenty products each.
+    let each = if layout.conventions.coupling == Coupling::Dense { COUPLED * dstate.pow(3) } else { dstate };
+    let steps = seqlen.saturating_mul(each);
     (WORK / steps.saturating_mul(shares).max(1)).max(1)
 }
 

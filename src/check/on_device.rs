@@ -20,6 +20,7 @@ use crate::judge::quick::{self, QuickTally};
 use crate::kernel::cuda::CudaError;
 use crate::kernel::launch::{Device, DeviceError};
 use crate::kernel::local::LocalDevice;
+use crate::problem::conventions::Coupling;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{OutputName, RecordError, Recording};
 use crate::problem::stretch::Inputs;
@@ -132,6 +133,9 @@ impl DeviceJudge {
         }
         if recording.outline().chunk.is_some() {
             return Some("chunk_states and dA_cumsum are not known to a device");
+        }
+        if recording.outline().coupling == Coupling::Dense {
+            return Some("a dense A is not known to a device");
         }
         if recording.layout().packed.is_some() {
             return Some("packed sequences are not known to a device");

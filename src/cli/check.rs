@@ -50,6 +50,7 @@ impl JudgeOn {
 #[command(after_help = format!("A run is a safetensors file with tensors\n  \
     u, delta, [z]          (batch, dim, seqlen)  F32, F16 or BF16, as every tensor on its own\n  \
     A                      (dim, dstate)         real; complex: C64, or a last dimension of 2\n  \
+                           (dim, dstate, dstate) a matrix for each channel\n  \
     B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen)\n  \
     [D], [delta_bias]      (dim)\n  \
     out.METHOD[.LABEL]     (batch, dim, seqlen)  each one is a case\n  \
@@ -63,7 +64,7 @@ impl JudgeOn {
     [cu_seqlens]           (sequences + 1)       where each begins, in one item\n\
     and metadata layout (bdl as above, bld with positions before channels, or blhp with heads: spec.md §3), delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
-    state (with-b or without-b), direction (forward or reverse), dt_limit (as 0.001 0.1), state_type (bf16 or f16, of a state that is stored so after each step), \
+    state (with-b or without-b), direction (forward or reverse), state_matrix (dense, for an A (dim, dstate, dstate) of two real states; others say it by their shape), dt_limit (as 0.001 0.1), state_type (bf16 or f16, of a state that is stored so after each step), \
     state_read (stored or unrounded), chunk (positions of a chunk), and any notes, which are not used. METHOD is one of {methods}.\n\n\
     A file with A_bar.METHOD[.LABEL] (systems, n, n) or B_bar.METHOD[.LABEL] (systems, n, m) has steps of systems with a dense A (systems, n, n), with \
     delta (systems) and B (systems, n, m), in F64 as well; arithmetic is f32 or f64 there.\n\n\

@@ -1,18 +1,27 @@
-//! Ā and B̄ of dense systems, over their regimes.
+//! Ā and B̄ of dense systems and scans with them, over their regimes.
+
+use std::sync::Arc;
 
 use super::Request;
 use crate::case::{self, Compared, dense as dense_case};
-use crate::judge::dense;
+use crate::judge::diagnose::Case;
 use crate::judge::scan::{self, Place};
+use crate::judge::{budget, dense, explain};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
+use crate::problem::Problem;
 use crate::problem::dense::DenseRegime;
-use crate::promise::DensePromise;
+use crate::promise::{DensePromise, Promise};
+use crate::results::explained;
 use crate::results::whole::Found;
-use crate::results::{DENSE, PairTotals, Verdict};
+use crate::results::{CaseResult, DENSE, PairTotals, Verdict};
+use crate::tensor::Tensors;
+use crate::truth;
 
-pub fn id(regime: &DenseRegime, method: Method) -> String {
-    format!("{}/{method}", unit(regime))
+/// Cases of a method: its steps, and its scan.
+pub fn ids(regime: &DenseRegime, method: Method) -> [String; 2] {
+    let unit = unit(regime);
+    [format!("{unit}/{method}"), format!("{unit}/scan/{method}")]
 }
 
 /// The id of all methods' cases together.
@@ -23,26 +32,28 @@ pub fn unit(regime: &DenseRegime) -> String {
 /// The verdict on each method, and how far apart they are.
 pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, regime: &DenseRegime) -> Found {
     let problem = regime.draw(request.seed);
+    let place = |id: String, inputs: &str, method: Method| Place {
+        id,
+        regime: regime.title(),
+        inputs: inputs.to_owned(),
+        backend: backend.name().to_owned(),
+        rerun: format!(
+            "holdfast verify --dense --method {method} --weights {} --backend {} --seed {}{}",
+            regime.weights,
+            backend.name(),
+            request.seed,
+            request.rerun
+        ),
+    };
+    let none = || KernelError::Unavailable("it has no kernel of dense systems".to_owned());
     let inputs = problem.fingerprint();
     let all: Vec<usize> = (0..problem.delta.len()).collect();
     let systems = dense_case::systems(&problem, &all, promise);
     let mut outputs = Vec::new();
     let judged = |&method: &Method| {
-        let place = Place {
-            id: id(regime, method),
-            regime: regime.title(),
-            inputs: inputs.clone(),
-            backend: backend.name().to_owned(),
-            rerun: format!(
-                "holdfast verify --dense --method {method} --weights {} --backend {} --seed {}{}",
-                regime.weights,
-                backend.name(),
-                request.seed,
-                request.rerun
-            ),
-        };
-        let none = || Err(KernelError::Unavailable("it has no kernel of dense systems".to_owned()));
-        match backend.dense(method, &problem).unwrap_or_else(none) {
+        let [id, _] = ids(regime, method);
+        let place = place(id, &inputs, method);
+        match backend.dense(method, &problem).unwrap_or_else(|| Err(none())) {
             Ok(got) => {
                 let wanted = dense_case::wanted(method.into(), &problem, &systems, systems.len());
                 let (wanted, got) = (wanted.as_ref(), dense::stored(&got));
@@ -61,10 +72,39 @@ pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, re
             }
         }
     };
-    let cases = request.methods.iter().map(judged).collect();
+    let mut cases: Vec<CaseResult> = request.methods.iter().map(judged).collect();
+    let scanned = regime.scan(request.seed);
+    let inputs = scanned.fingerprint();
+    let judged = |&method: &Method| {
+        let [_, id] = ids(regime, method);
+        let got = backend.dense_scan(method, &scanned).unwrap_or_else(|| Err(none()));
+        judge_scan(request, (method, &scanned), place(id, &inputs, method), (backend.promise(), &got))
+    };
+    cases.extend(request.methods.iter().map(judged));
     let (regime, id) = (&regime.title(), &unit(regime));
     let compared = Compared { problem: &problem, source: backend.name(), regime, id };
     let matrices = compared.coefficients(&all, outputs);
     let pairs = PairTotals::of_passes(matrices.iter().flatten());
     Found { cases, matrices, pairs, ..Found::default() }
+}
+
+/// The verdict on a scan, and what it is computed as where it fails.
+fn judge_scan(
+    request: &Request,
+    (method, problem): (Method, &Problem),
+    place: Place,
+    (promise, got): (Promise, &Result<Tensors<f32>, KernelError>),
+) -> CaseResult {
+    let truth = truth::scan::solve(problem, &[method]).map(|mut truths| truths.swap_remove(0).tensors);
+    let budget = Arc::new(budget::scan(method, problem, &promise.contract));
+    let known = truth.as_ref().map(|want| (want, Arc::clone(&budget)));
+    let (mut case, _) = case::judge((method, problem), place, promise, known, got.as_ref());
+    let work = request.diagnosis.begin().of_case(&[]).filter(|_| case.verdict == Verdict::Fail);
+    if let (Ok(want), Ok(got), Some(work)) = (&truth, got, work) {
+        let got = &problem.judged(got);
+        let failed = Case { form: method.into(), problem, got, want, budget: &budget, work: &work };
+        let found = explain::explained(&failed, &explained::failing_outputs(&case));
+        explained::diagnosed(&mut case, found);
+    }
+    case
 }

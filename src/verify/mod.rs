@@ -131,7 +131,7 @@ impl Request {
         });
         let dense = self.dense(promise).into_iter();
         let dense =
-            dense.flat_map(|regime| methods().map(move |&m| dense::id(&regime, m)).collect::<Vec<_>>());
+            dense.flat_map(|regime| methods().flat_map(move |&m| dense::ids(&regime, m)).collect::<Vec<_>>());
         let all = cases.chain(sweeps).chain(derivatives).chain(laws).chain(dense);
         all.filter(|id| self.only.as_ref().is_none_or(|only| only.contains(id))).collect()
     }
@@ -214,7 +214,7 @@ impl Request {
         }
         let asked = |regime: &DenseRegime| {
             self.asks_for(regime.weights)
-                && self.asks_for_any(self.methods.iter().map(|&method| dense::id(regime, method)))
+                && self.asks_for_any(self.methods.iter().flat_map(|&method| dense::ids(regime, method)))
         };
         problem::dense::all().into_iter().filter(asked).collect()
     }
