@@ -84,7 +84,23 @@ def test_tensors_of_pytorch():
     assert report.passed, str(report)
 
 
-def test_the_guide_s_sample_runs(capsys):
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    exec(compile(block, str(PAGE), "exec"), {})
-    assert "exponential-of-entries" in capsys.readouterr().out
+def test_the_guide_s_samples_run(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    for block, says in zip(blocks, ("a-transposed", "exponential-of-entries"), strict=True):
+        exec(compile(block, str(PAGE), "exec"), {})
+        assert says in capsys.readouterr().out
+
+
+def test_two_real_states_are_a_matrix_where_that_is_stated():
+    turn = numpy.array([[[0.0, 1.0], [-1.0, 0.0]]], "f4")
+    u, delta = numpy.ones((1, 1, 3), "f4"), numpy.full((1, 1, 3), 2.0, "f4")
+    b, c = numpy.array([[1.0, 0.0]], "f4"), numpy.array([[0.0, 1.0]], "f4")
+    # (I - A)^-1 (I + A) = A, and (I - A)^-1 2 B = (1, -1).
+    states = [(1.0, -1.0), (0.0, -2.0), (-1.0, -1.0)]
+    out = numpy.array([[[state[1] for state in states]]], "f4")
+    run = {"method": "bilinear", "out": out, "last_state": numpy.array([[states[2]]], "f4")}
+    assert holdfast.check(u, delta, turn, b, c, state_matrix="dense", **run).passed
+    with pytest.raises(ValueError, match="A is complex"):
+        holdfast.check(u, delta, turn, b[..., None], c[..., None], **run)
+    with pytest.raises(ValueError, match="needs f32 throughout"):
+        holdfast.check(u, delta, turn, b, c, state_matrix="dense", arithmetic="y=bf16", **run)

@@ -20,7 +20,7 @@ _BACKENDS = ("auto", "cuda", "cpu")
 #: Arguments that are metadata of a recording, word for word.
 _STATEMENTS = (
     *("arithmetic", "scan", "input_type", "reads", "complex_output", "state"),
-    *("direction", "dt_limit", "state_type", "state_read", "chunk"),
+    *("direction", "state_matrix", "dt_limit", "state_type", "state_read", "chunk"),
 )
 
 
@@ -237,6 +237,7 @@ def check(
     complex_output: str | None = None,
     state: str | None = None,
     direction: str | None = None,
+    state_matrix: str | None = None,
     dt_limit: tuple[float, float] | None = None,
     state_type: str | None = None,
     state_read: str | None = None,
@@ -255,7 +256,8 @@ def check(
 
     Shapes, for layout="bdl" (Mamba's own order):
         u, delta, z, out: (batch, dim, seqlen)
-        A: (dim, dstate), real or complex64
+        A: (dim, dstate), real or complex64; or a matrix for each channel, (dim, dstate, dstate) (state_matrix="dense" says so of two
+            real states)
         B, C: constant (dim, dstate) as A, or (batch, dstate, seqlen) or (batch, groups, dstate, seqlen); complex ones as
             complex64, or with re and im in a last dimension of 2, or alternating along the sequence
         D, delta_bias: (dim)
@@ -280,7 +282,7 @@ def check(
     grads: what it returned, by the names of the inputs, each as its input: {"u": …, "A": …}; some or all of them. Complex ones are
         PyTorch's, ∂L/∂Re + i ∂L/∂Im. `out` may then be left out
     delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
-    arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
+    arithmetic, scan, input_type, reads, complex_output, state, direction, state_matrix: what a recording's metadata state; the guide's page on
         recorded runs lists them; types may be a framework's own, as torch.bfloat16
     state_type: the type in which a state is stored after each step, "bf16" or "f16"; state_read="unrounded" where outputs read the state
         before it is stored
