@@ -52,6 +52,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             Kernel::Differentiate { .. } => "differentiate".to_owned(),
             // Both kernels in one program: constants of one are none of the other's.
             Kernel::Dense(Dense { tier, .. }) => format!("dense {tier}"),
+            Kernel::DenseScan(Instantiation { tier, .. }) => format!("dense scan {tier}"),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
             // Four programs each.
@@ -212,7 +213,8 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     let functions = if types == Types::Few { 0 } else { 2 * ScalarFunction::ALL.len() };
     let others = Misbehaviour::ALL.len() + Operation::ALL.len() + judges + functions;
     let elements = if types == Types::Few { 2 * 4 } else { 3 * 12 };
-    let dense = if types == Types::Few { 4 } else { 2 * 24 };
+    // Steps, and scans.
+    let dense = if types == Types::Few { 4 + 4 } else { 2 * (24 + 4) };
     assert_eq!(count, types.scans() + elements + dense + 3 + others);
 }
 

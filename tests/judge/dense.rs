@@ -2,16 +2,18 @@
 
 use holdfast::case::dense as dense_case;
 use holdfast::formula::{Form, Textbook};
+use holdfast::judge::budget::{self, Bounds, Budget};
 use holdfast::judge::dense::{Stored, Wanted, stored};
 use holdfast::judge::diagnose::Work;
-use holdfast::judge::scan::Place;
+use holdfast::judge::quick::RADIUS;
+use holdfast::judge::scan::{self, Place};
 use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
-use holdfast::problem::Weights;
 use holdfast::problem::dense::{self, DenseProblem};
-use holdfast::promise::DensePromise;
+use holdfast::problem::{Problem, Weights};
+use holdfast::promise::{Contract, DensePromise};
 use holdfast::results::{CaseResult, Verdict};
-use holdfast::tensor::{Coefficients, DenseName, InputType, Named};
+use holdfast::tensor::{Coefficients, DenseName, InputType, Named, Tensors};
 use holdfast::truth::TruthError;
 use holdfast::truth::dense_systems::solve as truth;
 use nalgebra::DMatrix;
@@ -339,4 +341,52 @@ fn results_in_double_are_judged_in_double() {
     let wrong = case(&one);
     assert_eq!(wrong.verdict, Verdict::Fail);
     assert_eq!(causes(&wrong), [[""; 0]; 2]);
+}
+
+/// Outputs and last states of a scan that a careful kernel returns, and bounds that are its own promise's.
+fn scanned(name: &str, contract: &Contract) -> (Problem, Tensors<f64>, Budget) {
+    let problem = dense::all().into_iter().find(|regime| regime.name == name).expect("in the list").scan(1);
+    let truth = holdfast::truth::scan::solve(&problem, &[Method::Bilinear]).expect("certified").remove(0);
+    let bounds = budget::scan(Method::Bilinear, &problem, contract);
+    (problem, truth.tensors, bounds)
+}
+
+/// Nothing is lost of what a promise allows, and an error of a part in a thousand is no rounding.
+#[rstest]
+#[case(&Contract::PRODUCTION, 1e-6)]
+#[case(&Contract::FAST, 1e-3)]
+#[case(&Contract::FRAMEWORK, 1e-3)]
+fn a_scan_passes_as_it_is_and_fails_with_a_small_error(#[case] contract: &Contract, #[case] off: f64) {
+    for name in ["pairs", "3 states", "legs"] {
+        let (problem, want, bounds) = scanned(name, contract);
+        for is_off in [false, true] {
+            let factor = if is_off { 1.0 + off } else { 1.0 };
+            let got = want
+                .map(|_, tensor| tensor.with(tensor.values.iter().map(|x| (x * factor) as f32).collect()));
+            let judged = scan::judge(Method::Bilinear, &problem, &got, &want, &bounds);
+            for (tensor, judged) in judged.iter() {
+                let fails = judged.verdict == Verdict::Fail;
+                assert_eq!(fails, is_off, "{name} {tensor} by {contract:?}: {:?}", judged.worst);
+            }
+        }
+    }
+}
+
+/// Values of f64 err by far less than what is allowed, so that large runs are judged by them.
+#[test]
+fn quick_values_of_scans_are_near_the_truth() {
+    for regime in dense::all().into_iter().filter(|regime| regime.n <= 20) {
+        let problem = regime.scan(1);
+        for method in Method::ALL {
+            let truth = holdfast::truth::scan::solve(&problem, &[method]).expect("certified").remove(0);
+            let bounds = budget::scan(method, &problem, &Contract::FRAMEWORK);
+            for (name, want) in truth.tensors.iter() {
+                let Bounds { value, worst_case, .. } = &bounds.tensors[name];
+                for (i, (value, want_of)) in value.iter().zip(&want.values).enumerate() {
+                    let most = RADIUS * worst_case[i / want.width];
+                    assert!((value - want_of).abs() <= most, "{} {method} {name} {i}", regime.title());
+                }
+            }
+        }
+    }
 }

@@ -129,6 +129,8 @@ fn plain() -> Rules<Single> {
             [z * sigmoid, sigmoid * (1.0 + z * (1.0 - sigmoid))].map(|re| Single { re, im: 0.0 })
         },
         step,
+        exponential: |_, _| None,
+        inverse: |_, _| None,
     }
 }
 

@@ -11,6 +11,7 @@ mod cases;
 mod certificates;
 mod coefficient;
 mod comparison;
+mod coupled_gradients;
 mod dense;
 mod explains;
 mod figures;

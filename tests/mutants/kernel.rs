@@ -156,6 +156,16 @@ impl Backend for MutantBackend {
         (self.variant == Variant::Dense).then(run)
     }
 
+    fn dense_scan(
+        &self,
+        method: Method,
+        problem: &Problem,
+    ) -> Option<std::result::Result<Tensors<f32>, KernelError>> {
+        let which = Instantiation::for_problem(method, problem).in_tier(self.tier());
+        let run = || Ok(self.run(Job::dense_scan(which, problem))?.scan(problem));
+        (self.variant == Variant::Dense).then(run)
+    }
+
     fn lifted(
         &self,
         method: Method,
@@ -233,6 +243,7 @@ enum Number {
     Backward,
     Sums,
     Dense,
+    DenseScan,
 }
 
 type Run = unsafe extern "C" fn(
@@ -294,6 +305,9 @@ impl Device for MutantDevice {
             (Kernel::Dense(which), Params::Dense(params)) => {
                 let which = RawInstantiation::of_elements(which.method, which.weights, which.tier);
                 (Number::Dense, which, raw(params))
+            }
+            (Kernel::DenseScan(which), Params::DenseScan(params)) => {
+                (Number::DenseScan, RawInstantiation::from(which), raw(params))
             }
             (Kernel::Sums(input), Params::Backward(params)) => (Number::Sums, sums_of(input), raw(params)),
             _ => return Err(DeviceError::Fault("mutants have no such kernel".to_owned())),

@@ -11,6 +11,7 @@
 
 #if defined(HOLDFAST_MUTANT_DENSE)
 #include "dense.cu"
+#include "dense_scan.cu"
 #endif
 #include "discretize.cu"
 #include "host/any_layout.cuh"
@@ -33,7 +34,7 @@ using holdfast_launch::ScanParams;
 namespace kernels = HOLDFAST_NAMESPACE;
 
 // The kernels that there are. Of the sums, the method and the weights are none of their business.
-enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums, kDense };
+enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums, kDense, kDenseScan };
 
 struct Wanted {
   Kernel kernel;
@@ -159,9 +160,19 @@ Entry dense_of() {
 }
 
 template <int kMethod, bool kComplex>
+Entry dense_scan_of() {
+#if defined(HOLDFAST_MUTANT_DENSE)
+  return enter<holdfast_launch::DenseScanParams, kernels::dense_scan<holdfast_launch::is_quotient(kMethod), kComplex, double>>;
+#else
+  return nullptr;
+#endif
+}
+
+template <int kMethod, bool kComplex>
 Entry kernel_of(const Wanted& wanted) {
   switch (wanted.kernel) {
     case Kernel::kDense: return dense_of<kMethod, kComplex>();
+    case Kernel::kDenseScan: return dense_scan_of<kMethod, kComplex>();
 #if !defined(HOLDFAST_MUTANT_BACKWARD) && !defined(HOLDFAST_MUTANT_DENSE)
     case Kernel::kScan: return scan_of<kMethod, kComplex>(wanted.which);
     case Kernel::kChunkSteps: return chunk_steps_of<kMethod, kComplex>(wanted.which);
@@ -213,6 +224,10 @@ int mutant_run(int number, const HoldfastInstantiation* which, const void* param
   if (wanted.kernel == Kernel::kDense) {
     const auto n = static_cast<int>(static_cast<const holdfast_launch::DenseParams*>(params)->n);
     shared = static_cast<std::size_t>(holdfast_launch::dense_shared(n, 1 + which->complex, sizeof(double), which->method));
+  }
+  if (wanted.kernel == Kernel::kDenseScan) {
+    const auto n = static_cast<int>(static_cast<const holdfast_launch::DenseScanParams*>(params)->dstate);
+    shared = static_cast<std::size_t>(holdfast_launch::dense_scan_shared(n, 1 + which->complex, sizeof(double), which->method));
   }
   for (unsigned block = 0; block < blocks; ++block) {
     if (!run_block(entry, params, block, threads, shared, message, capacity)) return 1;

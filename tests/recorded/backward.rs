@@ -6,6 +6,7 @@ use holdfast::check::{Checked, Options, check};
 use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick::LARGEST_Z;
 use holdfast::method::Method;
+use holdfast::problem::conventions::Coupling;
 use holdfast::problem::recorded::{RecordError, Recording};
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::results::{CaseResult, PairStatus, Verdict};
@@ -18,7 +19,7 @@ use safetensors::Dtype;
 use crate::searched::asking;
 use crate::support::binary::{holdfast, text};
 use crate::support::problems::{Layout, generator, layouts};
-use crate::written::{ComplexAs, File, dtype, tensor};
+use crate::written::{ComplexAs, File, dtype, failing, tensor};
 
 const SHAPE: Shape = Shape { batch: 2, dim: 4, dstate: 3, seqlen: 9, groups: 2 };
 
@@ -287,6 +288,39 @@ fn the_command_shows_each_gradient_s_verdict() {
     assert_eq!(output.status.code(), Some(1), "{console}{}", text(&output.stderr));
     for says in ["grad.u passes", "grad.A fails", "grad.A[0, 2]", "back.safetensors/poly/backward"] {
         assert!(console.contains(says), "{says} in\n{console}");
+    }
+}
+
+/// Matrices that channels share have no gradients here: sums over channels are not judged.
+#[test]
+fn gradients_of_a_dense_a_have_a_matrix_for_each_channel() {
+    let (mut problem, given) = plain();
+    problem.conventions.coupling = Coupling::Dense;
+    let Shape { dim, dstate, .. } = problem.shape;
+    problem.a = drawn(dim * dstate * dstate, InputType::F32, &mut generator("dense"));
+    for method in Method::ALL {
+        let mut gradients = rounded(&problem, &given, method);
+        let file = |gradients: &Gradients<f32>| {
+            let of = |values: &[f32]| tensor(Dtype::F32, &[dim, dstate, dstate], values);
+            recorded((&problem, &given), method.name(), gradients, ComplexAs::Trailing)
+                .with("A", of(&problem.a))
+                .with(&format!("grad.A.{method}"), of(&gradients[GradientName::A].values))
+        };
+        let whole = file(&gradients);
+        assert_eq!(whole.verdict(), Verdict::Pass, "{method}");
+        gradients[GradientName::A].values[1] += 0.125;
+        let case = checked(&file(&gradients)).remove(0);
+        assert_eq!((case.verdict, failing(&case)), (Verdict::Fail, vec!["grad.A"]), "{method}");
+        assert!(case.diagnosis.is_empty(), "{:?}", case.diagnosis);
+
+        let shared = tensor(Dtype::F32, &[2, dstate, dstate], &problem.a[..2 * dstate * dstate]);
+        let name = format!("grad.A.{method}");
+        let says = "expected (4, 3, 3), and A likewise (hint: sums over channels that share a matrix";
+        whole.with("A", shared.clone()).with(&name, shared.clone()).is_refused(says);
+        whole.with("A", shared.clone()).is_refused(says);
+        whole.with(&name, tensor(Dtype::F32, &[dim, dstate], &vec![0.0; dim * dstate])).is_refused(says);
+        let others = whole.with("A", shared).without(&name).checked().cases.remove(0);
+        assert_eq!(others.verdict, Verdict::Fail, "another A has other gradients");
     }
 }
 

@@ -151,3 +151,42 @@ fn what_is_no_run_is_refused(#[case] wrong: fn(File) -> File, #[case] said: &str
 fn zeros(shape: &[usize]) -> Tensor {
     tensor(Dtype::F32, shape, &vec![0.0; shape.iter().product()])
 }
+
+/// A scan of one channel of three states that A turns, in f32.
+fn scan() -> File {
+    let mut file = File::default();
+    let of = |shape: &[usize], values: &[f32]| tensor(Dtype::F32, shape, values);
+    file.set("u", of(&[1, 1, 2], &[1.0, 0.0]));
+    file.set("delta", of(&[1, 1, 2], &[1.0, 1.0]));
+    file.set("A", of(&[1, 3, 3], &[0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    file.set("B", of(&[1, 3], &[1.0, 0.0, 0.0]));
+    file.set("C", of(&[1, 3], &[0.0, 1.0, 0.0]));
+    // x = B, then e^A B = (1, 2, 0).
+    file.set("out.zoh", of(&[1, 1, 2], &[0.0, 2.0]));
+    file
+}
+
+#[test]
+fn a_scan_with_a_dense_a_is_judged_in_f32_alone() {
+    let passes = |options: &Options| {
+        let bytes = scan().bytes();
+        let file = holdfast::tensor_file::TensorFile::new(std::io::Cursor::new(&bytes), bytes.len() as u64);
+        let recorded = Recorded::new(file.expect("a file")).expect("a run");
+        check_recorded(None, ("run", "run"), &recorded, options, &|| {})
+            .map(|checked| checked.cases[0].verdict)
+    };
+    assert_eq!(passes(&Options::EVERYTHING).ok(), Some(Verdict::Pass));
+    let stages = Some("y=bf16".parse().expect("an arithmetic"));
+    let refused = passes(&Options { stages, ..Options::EVERYTHING }).expect_err("no such bounds").to_string();
+    assert!(refused.contains("needs f32 throughout"), "{refused}");
+}
+
+#[rstest]
+#[case(("state_matrix", "diagonal"), "metadata `state_matrix` is `diagonal`, which needs an A (dim, dstate)")]
+#[case(("state_matrix", "dnese"), "metadata `state_matrix` is `dnese`, expected one of diagonal, dense")]
+#[case(("state_type", "bf16"), "which needs f32 throughout")]
+#[case(("chunk", "2"), "which needs no tensors of chunks")]
+#[case(("state", "without-b"), "which needs states with B")]
+fn what_is_stated_of_a_dense_a_has_to_go_with_it(#[case] stated: (&str, &str), #[case] says: &str) {
+    scan().stating(&[stated]).is_refused(says);
+}

@@ -4,6 +4,8 @@
 mod support;
 
 mod command;
+mod coupled;
+mod coupled_gradients;
 mod dense_derivatives;
 mod directional;
 mod enclosures;
