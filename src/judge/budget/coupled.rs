@@ -35,7 +35,9 @@ use super::state::{KeptState, Position};
 use super::states::{Channel, Sums};
 use super::step_size::step_size;
 use crate::formula::{OFFSETS, Term, Transition};
-use crate::judge::dense::bounds::{Bounded, Matrix, Step as Inputs, System, norm_of_input, norm_of_state};
+use crate::judge::dense::bounds::{
+    Bounded, Matrix, Step as Inputs, System, norm_of_input, norm_of_state, sizes,
+};
 use crate::problem::{Operand, Problem, Weights};
 use crate::promise::DensePromise;
 
@@ -141,10 +143,6 @@ pub struct After {
     off: (DMatrix<f64>, f64),
     /// Bounds of |e| and ‖e‖.
     pub error: (DMatrix<f64>, f64),
-}
-
-pub fn sizes(of: &Matrix) -> DMatrix<f64> {
-    of.map(Complex64::norm)
 }
 
 /// States step by step.
@@ -254,6 +252,14 @@ pub fn column(
 ) -> Matrix {
     let entry = |n: usize| complex_at(problem.weights, values, problem.operand_index(operand, at, n, l));
     DMatrix::from_fn(problem.shape.dstate, 1, |n, _| entry(n))
+}
+
+/// States of a channel that values in initial_state's order give, as a column; zeros where there are none.
+pub fn given_states(problem: &Problem, values: Option<&[f32]>, at: (usize, usize)) -> Matrix {
+    let entry = |values, n| complex_at(problem.weights, values, problem.state_index(at, n));
+    DMatrix::from_fn(problem.shape.dstate, 1, |n, _| {
+        values.map_or(Complex64::ZERO, |values| entry(values, n))
+    })
 }
 
 /// All states of a channel along a sequence that is read as a whole.
@@ -375,15 +381,10 @@ impl<'a> Coupled<'a> {
     pub fn walk(&self, sums: &mut Sums) -> Vec<KeptState> {
         let Channel { problem, at, form, contract, .. } = self.channel;
         sums.positions = vec![Position::default(); self.steps.len()];
-        let nothing = Matrix::zeros(problem.shape.dstate, 1);
         if form.is_bidirectional() {
-            self.scan(nothing.clone(), true, sums);
+            self.scan(given_states(problem, None, at), true, sums);
         }
-        let start = problem.initial_state.as_ref().map_or(nothing, |values| {
-            let entry = |n| complex_at(problem.weights, values, problem.state_index(at, n));
-            DMatrix::from_fn(problem.shape.dstate, 1, |n, _| entry(n))
-        });
-        let walk = self.scan(start, false, sums);
+        let walk = self.scan(given_states(problem, problem.initial_state.as_deref(), at), false, sums);
         let After { x, error: (error, _), .. } = walk.last();
         // States in double are rounded once more on store.
         let unit =

@@ -176,7 +176,6 @@ impl System {
         let halvings = halvings.max(self.halvings);
         let half = Complex::from(0.5f64.powi(halvings as i32));
         let (x, g) = (&self.z * half, along * half);
-        let sizes = |of: &Matrix| of.map(Complex::norm);
         let real = |of: &Matrix| sizes(of).map(Complex::from);
         let (mut gamma, n) = (self.gamma(), x.nrows() as f64);
         let [mut value, mut slope] = series_with(&x, &g);
@@ -381,7 +380,6 @@ impl System {
         if (&lower * &u - &m).norm() > FACTORED * m.norm() {
             return unknown(value);
         }
-        let sizes = |of: &Matrix| of.map(Complex::norm);
         let (lower, u) = (sizes(&lower), sizes(&u));
         let DensePromise { unit, underflow, is_known, .. } = self.promise;
         let inverse = sizes(&inverse);
@@ -463,6 +461,11 @@ fn series(x: &Matrix, k: usize) -> Matrix {
         sum = Matrix::identity(n, n) + x * sum / Complex::from((j + k) as f64);
     }
     sum / Complex::from((1..=k).product::<usize>() as f64)
+}
+
+/// Moduli of all entries.
+pub fn sizes(of: &Matrix) -> DMatrix<f64> {
+    of.map(Complex::norm)
 }
 
 /// e^x and its derivative along g, likewise.

@@ -35,11 +35,11 @@ pub struct Channel<'a> {
 
 /// What a channel adds to each gradient. A weight's values are cotangents: conjugated, they are gradients.
 pub struct Shares {
-    /// Of each position.
+    /// One for each position.
     pub u: Vec<Total>,
     pub delta: Vec<Total>,
     pub z: Option<Vec<Total>>,
-    /// Of each state, or each entry of a dense A; a variable operand's of each position of the first state, then of the next.
+    /// One for each state, or each entry of a dense A; for a variable operand one for each position of the first state, then of the next.
     pub a: Vec<Total>,
     pub b: Vec<Total>,
     pub c: Vec<Total>,

@@ -30,12 +30,12 @@ use super::readout::Readout;
 use super::total::Total;
 use crate::formula::Function::{Phi, Power};
 use crate::formula::{Term, Transition};
-use crate::judge::budget::complex_at;
 use crate::judge::budget::coupled::{
-    After, Coupled, NUDGE, Off, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, least, matrix, sizes,
+    After, Coupled, NUDGE, Off, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, least,
+    matrix,
 };
 use crate::judge::budget::states;
-use crate::judge::dense::bounds::{Matrix, System};
+use crate::judge::dense::bounds::{Matrix, System, sizes};
 use crate::problem::Operand;
 
 /// Roundings of a product of three or four numbers, and of what is added to it.
@@ -70,12 +70,7 @@ impl Channel<'_> {
         let coupled = Coupled::new(states, None).expect("nothing is edited");
         let a = matrix(problem, at.1);
         let nothing = Matrix::zeros(n, 1);
-        let given_states = |values: &Option<Vec<f32>>| match values {
-            Some(values) => {
-                DMatrix::from_fn(n, 1, |n, _| complex_at(problem.weights, values, problem.state_index(at, n)))
-            }
-            None => nothing.clone(),
-        };
+        let states_of = |values: &Option<Vec<f32>>| given_states(problem, values.as_deref(), at);
         let c: Vec<Matrix> =
             (0..len).map(|l| column(problem, (&problem.c, problem.c_operand), at, l)).collect();
 
@@ -100,9 +95,9 @@ impl Channel<'_> {
             walk
         };
         let (forwards, backwards): (Vec<usize>, Vec<usize>) = ((0..len).collect(), (0..len).rev().collect());
-        let last = given_states(&given.dlast_state).map(|x| x.conj());
+        let last = states_of(&given.dlast_state).map(|x| x.conj());
         let mut ways =
-            vec![(coupled.states(given_states(&problem.initial_state), false), cotangents(last, &backwards))];
+            vec![(coupled.states(states_of(&problem.initial_state), false), cotangents(last, &backwards))];
         if form.is_bidirectional() {
             ways.push((coupled.states(nothing.clone(), true), cotangents(nothing.clone(), &forwards)));
         }

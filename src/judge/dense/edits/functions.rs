@@ -6,6 +6,7 @@ use super::numbers::ALIKE;
 use super::text::{SPECIFIED, multiple, quotient, simple, term_text, written};
 use super::{Bounded, Failing, Hypothesis, Matrix};
 use crate::formula::{Form, Formula, Fraction, Function, Term, Transition};
+use crate::judge::dense::bounds::sizes;
 use crate::notation::{joined, superscript};
 use crate::tensor::DenseName;
 
@@ -353,7 +354,6 @@ fn unit(k: usize) -> Vec<f64> {
 }
 
 fn product(a: &Bounded, b: &Bounded) -> Bounded {
-    let sizes = |of: &Matrix| of.map(Complex64::norm);
     let error = sizes(&a.value) * &b.error + &a.error * (sizes(&b.value) + &b.error) * 2.0;
     Bounded { value: &a.value * &b.value, error }
 }

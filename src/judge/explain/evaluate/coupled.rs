@@ -7,8 +7,9 @@ use num_complex::Complex64;
 
 use super::{Evaluator, UNKNOWN};
 use crate::formula::Form;
-use crate::judge::budget::coupled::{After, Off, Step, Systems, Walk, sizes};
+use crate::judge::budget::coupled::{After, Off, Step, Systems, Walk};
 use crate::judge::dense::Matrix;
+use crate::judge::dense::bounds::sizes;
 use crate::judge::explain::column::Column;
 use crate::judge::explain::functions::{applied, rounded};
 use crate::judge::explain::point::{Point, position};
