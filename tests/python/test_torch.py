@@ -4,6 +4,7 @@ like PyTorch's own. On CUDA tensors as well, where there is a GPU; .ci/gpu has t
 from __future__ import annotations
 
 import copy
+import json
 import re
 import sys
 import types
@@ -16,6 +17,7 @@ import holdfast
 torch = pytest.importorskip("torch", reason="unmeasured: no PyTorch")
 import holdfast.torch as ours  # noqa: E402
 from holdfast import _torch as kernels  # noqa: E402
+from holdfast._torch_layers import FUSED, layer  # noqa: E402
 
 METHODS = ours._METHODS
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="unmeasured: no CUDA device")
@@ -225,23 +227,77 @@ def test_what_is_prepared_is_not_made_again():
 def test_mamba_ssm_s_functions_are_replaced_and_put_back(monkeypatch):
     interface, model = (types.ModuleType(f"mamba_ssm.{name}") for name in ("ops.selective_scan_interface", "modules.mamba_simple"))
     interface.selective_scan_fn = original = lambda *given, **named: None
-    interface.mamba_inner_fn = lambda *given: None
-    interface.mamba_inner_ref = lambda *given: interface.selective_scan_fn(*given)
-    model.mamba_inner_fn = fused = interface.mamba_inner_fn
+    model.selective_scan_fn = original
+    model.mamba_inner_fn_no_out_proj = fused = interface.mamba_inner_fn_no_out_proj = lambda *given: None
     for module in (interface, model):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     x = drawn()
     with ours.replaced("rk4") as names:
         assert "mamba_ssm.ops.selective_scan_interface.selective_scan_fn" in names and len(names) == 2
-        out = model.mamba_inner_fn(*x.values())
+        assert model.mamba_inner_fn_no_out_proj is not fused
+        with pytest.raises(TypeError, match="takes 14 arguments, 15 are given"):
+            model.mamba_inner_fn_no_out_proj(*range(15))
+        out = model.selective_scan_fn(*x.values())
     assert torch.equal(out, ours.selective_scan_fn(**x, discretization_method="rk4"))
-    assert interface.selective_scan_fn is original and model.mamba_inner_fn is fused
+    assert interface.selective_scan_fn is original and model.mamba_inner_fn_no_out_proj is fused
     for module in (interface, model):
         monkeypatch.delitem(sys.modules, module.__name__)
     for name in [name for name in sys.modules if name.startswith("transformers.models")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ValueError, match="import the model first"), ours.replaced():
         pass
+
+
+@pytest.mark.parametrize("weights", [torch.float32, torch.complex64])
+@pytest.mark.parametrize("name", FUSED)
+def test_layers_that_are_fused_are_those_of_mamba_and_vim(name, weights):
+    batch, dim, seqlen, dstate, rank, reach, width = 2, 6, 13, 4, 3, 4, 2 if weights.is_complex else 1
+    x = drawn(batch=batch, dim=dim, dstate=dstate, seqlen=seqlen, weights=weights, constant="B")
+    A, D, bias = x["A"], x["D"], x["delta_bias"]
+    given = {"xz": torch.randn(batch, 2 * dim, seqlen), "conv1d_weight": torch.randn(dim, 1, reach), "conv1d_bias": torch.randn(dim)}
+    given |= {"x_proj_weight": torch.randn(rank + 2 * dstate * width, dim) / 3, "delta_proj_weight": torch.randn(dim, rank) / 3}
+    given |= {"out_proj_weight": torch.randn(5, dim), "out_proj_bias": torch.randn(5), "A": A, "A_b": A.detach() * 2, "D": D}
+    given |= {f"{one}_proj_bias": torch.randn(dstate * width) for one in "BC"} | {"delta_bias": bias}
+    # One that does not vary, to be scanned both ways.
+    given |= {"B": x["B"]} if name == "bimamba_inner_fn" and width == 1 else {}
+    norms = dict(zip(FUSED["mamba_inner_fn"][-4:], (torch.rand(dstate * width), torch.rand(dstate * width), torch.rand(dim), 1e-3)))
+    given = {one: value for one, value in {**given, **(norms if weights.is_floating_point else {})}.items() if one in FUSED[name]}
+    count = FUSED[name].index("A") + 1
+    out = layer(name, ours.selective_scan_fn)(*list(given.values())[:count], **dict(list(given.items())[count:]))
+
+    # Element by element, from the definitions.
+    tensors = {one: value for one, value in given.items() if isinstance(value, torch.Tensor)}
+    wide = {one: value.to(torch.complex128 if value.is_complex() else torch.float64) for one, value in tensors.items()}
+    u, z = wide["xz"][:, :dim], wide["xz"][:, dim:]
+    earlier = torch.cat([u.new_zeros(batch, dim, reach - 1), u], -1)
+    u = sum(wide["conv1d_weight"][:, 0, i, None] * earlier[..., i : i + seqlen] for i in range(reach)) + wide["conv1d_bias"][:, None]
+    u = u * torch.sigmoid(u)
+    projected = torch.einsum("bdl,fd->bfl", u, wide["x_proj_weight"])
+
+    def operand(which, rows):
+        return normed(f"{which}_rms_weight".lower(), rows + wide[f"{which}_proj_bias"][:, None])
+
+    def normed(weight, rows):
+        if weight not in wide:
+            return rows
+        return rows / (rows.square().mean(1, keepdim=True) + given["b_c_dt_rms_eps"]).sqrt() * wide[weight][:, None]
+
+    count = dstate * width
+    delta = normed("dt_rms_weight", torch.einsum("brl,dr->bdl", projected[:, :rank], wide["delta_proj_weight"]))
+    operands = [operand("B", projected[:, rank : rank + count]), operand("C", projected[:, rank + count :])]
+    operands[0] = wide.get("B", operands[0])
+    if width == 2:
+        operands = [torch.complex(one[:, ::2], one[:, 1::2]) for one in operands]
+    expected = 0
+    for states, turned in ((wide["A"], lambda x: x), (wide.get("A_b"), lambda x: x.flip(-1) if x.dim() > 2 else x)):
+        if states is not None:
+            u_, delta_, B, C, z_ = map(turned, (u, delta, *operands, z))
+            expected = expected + turned(
+                ours.selective_scan_fn(u_, delta_, states, B, C, wide["D"], z_, wide["delta_bias"], True, use_cuda_kernel=False)
+            )
+    if "out_proj_weight" in wide:
+        expected = torch.einsum("bdl,fd->blf", expected, wide["out_proj_weight"]) + wide["out_proj_bias"]
+    assert out.shape == expected.shape and (out - expected).abs().max() < 1e-5 * expected.abs().max()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -277,14 +333,20 @@ def model_of_transformers(device):
 
 
 def test_the_samples_of_the_guide_run():
-    page = Path(__file__).resolve().parents[2] / "src" / "guide" / "torch.md"
-    if not page.exists():
+    guide = Path(__file__).resolve().parents[2] / "src" / "guide"
+    if not guide.exists():
         pytest.skip("unmeasured: the guide is not beside these tests")
     model, tokens, _ = model_of_transformers("cpu")
     space = {"model": model, "tokens": tokens}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
-        exec(compile(block, str(page), "exec"), space)
+    page = (guide / "torch.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(block, "torch.md", "exec"), space)
     assert model.backbone.layers[0].mixer.A_log.grad is not None and "2 of 2 scans" in str(space["watch"])
+    # The notebook's own checks hold after a few steps, too.
+    cells = json.loads((guide / "training.ipynb").read_text(encoding="utf-8"))["cells"]
+    source = "".join("".join(cell["source"]) + "\n" for cell in cells if cell["cell_type"] == "code")
+    assert "steps=40" in source
+    exec(compile(source.replace("steps=40", "steps=6"), "training.ipynb", "exec"), {})
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -27,7 +27,19 @@ RAN = threading.local()
 #: Who looks at calls: `holdfast.torch.watched` puts itself here.
 WATCHES: list[Any] = []
 
-_KERNELS: dict[Any, Any] = {}
+
+class _Compiled:
+    """A kernel, and what each of its calls needs."""
+
+    __slots__ = ("kernel", "last_state", "launch", "workspace")
+
+    def __init__(self, kernel: Any, A: Any, batch: int, device: Any) -> None:
+        self.kernel, self.launch, self.workspace = kernel, kernel.launch, kernel.workspace
+        #: As a last state is, in the memory of one number: to be like it takes half the time that sizes, a type and a device do.
+        self.last_state = torch.empty((), dtype=A.dtype, device=device).expand(batch, *A.shape)
+
+
+_KERNELS: dict[Any, _Compiled] = {}
 #: Kernels of more shapes than these are looked up anew.
 _MOST_KERNELS = 1024
 _LOCK = threading.Lock()
@@ -125,7 +137,8 @@ def kernel_of(
                 raise RuntimeError(f"the kernels cannot run on {device}: {missing(gpu)}")
         flags = [named["A"].dtype.is_complex, *[len(named[name].shape) > 2 for name in "BC"], "z" in named]
         names = (method, tier, _TYPES[named["u"].dtype])
-        found = _holdfast.Kernel(names, [*flags, delta_softplus, backward], sizes, gpu)
+        kernel = _holdfast.Kernel(names, [*flags, delta_softplus, backward], sizes, gpu)
+        found = _Compiled(kernel, named["A"], sizes[0], device)
         with _LOCK:
             if len(_KERNELS) >= _MOST_KERNELS:
                 _KERNELS.clear()
@@ -171,7 +184,7 @@ def _launch(kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], device: 
 
 def _forward(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
     """The output and the last state."""
-    computed = _outputs(given[0], given[2])
+    computed = torch.empty_like(given[0], memory_format=torch.contiguous_format), torch.empty_like(kernel.last_state)
     _launch(kernel, given, computed, given[0].device)
     for watch in WATCHES:
         watch.saw(given, words, dict(zip(("out", "last_state"), computed)))
@@ -184,11 +197,6 @@ def forward(
     """The operator's scan."""
     given, words = (u, delta, A, B, C, D, z, delta_bias), (delta_softplus, method, tier)
     return _forward(kernel_of(given, *words, u.device, False), given, words)
-
-
-def _outputs(u: Any, A: Any) -> tuple[Any, Any]:
-    out = torch.empty_like(u, memory_format=torch.contiguous_format)
-    return out, torch.empty((u.shape[0], *A.shape), dtype=A.dtype, device=A.device)
 
 
 def backward(
@@ -237,8 +245,9 @@ _LIBRARY.define(
 )
 
 
-def _fake_forward(*given: Any) -> tuple[Any, Any]:
-    return _outputs(given[0], given[2])
+def _fake_forward(u: Any, delta: Any, A: Any, *given: Any) -> tuple[Any, Any]:
+    out = torch.empty_like(u, memory_format=torch.contiguous_format)
+    return out, torch.empty((u.shape[0], *A.shape), dtype=A.dtype, device=A.device)
 
 
 def _fake_backward(*given: Any) -> list[Any]:

@@ -23,6 +23,7 @@ from . import _torch as kernels
 from ._capture import _owners
 from ._names import called, meant
 from ._recorded import of_kernels
+from ._torch_layers import FUSED, layer
 from ._torch_reference import scanned
 from ._torch_watch import Watch
 
@@ -265,11 +266,12 @@ def prepare(
 @called
 @contextmanager
 def replaced(method: str = "zoh", use_cuda_kernel: bool | None = None, tier: str = "accurate") -> Iterator[list[str]]:
-    """Puts the kernels in the place of the scans of mamba_ssm and transformers that are imported, with this method, until the end of the
-    block. Gives the names of what is replaced.
+    """Puts the kernels in the place of the scans of mamba_ssm, Vim's copy of it and transformers that are imported, with this method,
+    until the end of the block. Gives the names of what is replaced.
 
-    Scans that are fused with the layers around them are replaced by the layers one by one: mamba_ssm's `mamba_inner_fn` by its own
-    reference, transformers' by what it runs without kernels. Compiled code that was traced before keeps what it has.
+    A scan that is fused with the layers around it is replaced by these layers in PyTorch's own operations, around the kernels:
+    `mamba_inner_fn`, Vim's `mamba_inner_fn_no_out_proj` and `bimamba_inner_fn`. transformers goes on by what it runs without kernels.
+    Compiled code that was traced before keeps what it has.
 
     Raises ValueError where nothing is imported that it knows.
     """
@@ -284,11 +286,10 @@ def replaced(method: str = "zoh", use_cuda_kernel: bool | None = None, tier: str
         return selective_scan_fn(hidden_states, dt, *given, **{**words, **named})
 
     interface = "mamba_ssm.ops.selective_scan_interface"
-    parts = getattr(sys.modules.get(interface), "mamba_inner_ref", None)
     table = [
         (interface, "selective_scan_fn", of_mamba),
         (interface, "selective_scan_ref", of_mamba),
-        (interface, "mamba_inner_fn", parts),
+        *[(interface, name, layer(name, of_mamba)) for name in FUSED],
         ("transformers.models", "mamba_selective_scan", of_transformers),
         # It has none where its kernels are not installed, and its layers go on by themselves.
         ("transformers.models", "mamba_inner_fn", lambda *given, **named: None),
@@ -297,7 +298,7 @@ def replaced(method: str = "zoh", use_cuda_kernel: bool | None = None, tier: str
     names = []
     try:
         for where, name, ours in table:
-            for found, original in list(_owners(where, name)) if ours is not None else ():
+            for found, original in list(_owners(where, name)):
                 names.append(found)
                 for module in list(sys.modules.values()):
                     if getattr(module, "__dict__", {}).get(name) is original:
