@@ -63,11 +63,14 @@ HOLDFAST_DEVICE float mul_rn(float a, float b) { return __fmul_rn(a, b); }
 HOLDFAST_DEVICE double mul_rn(double a, double b) { return __dmul_rn(a, b); }
 HOLDFAST_DEVICE float add_rn(float a, float b) { return __fadd_rn(a, b); }
 HOLDFAST_DEVICE double add_rn(double a, double b) { return __dadd_rn(a, b); }
+// No load from shared memory moves ahead of it.
+HOLDFAST_DEVICE void keep_order() { __syncwarp(); }
 #else
 HOLDFAST_DEVICE float mul_rn(float a, float b) { return a * b; }
 HOLDFAST_DEVICE double mul_rn(double a, double b) { return a * b; }
 HOLDFAST_DEVICE float add_rn(float a, float b) { return a + b; }
 HOLDFAST_DEVICE double add_rn(double a, double b) { return a + b; }
+HOLDFAST_DEVICE void keep_order() {}
 #endif
 
 HOLDFAST_DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }

@@ -3,30 +3,36 @@
 // Formula: Δ = softplus?(delta + delta_bias); (Ā, B̄) by discretize.cuh; y = Σₙ C x, twice the real part for complex
 // weights; out = (y + D u), times z·sigmoid(z) with a gate. `poly` scans in both directions with the same Ā_l, B̄_l,
 // C_l at position l and averages before skip and gate; its last state is the forward one.
-// How: a block has up to 16 channels of one group, or 64. It goes along the sequence in tiles of kTile positions. For each tile:
-// load (u and Δ of every channel, B and C of 16 states at a time, which the channels share: packets of a few neighbouring positions
-// a thread), coefficients, recurrence, readout (a lane has every eighth state, or every other one, and carries it in order through
-// the tile), the sum over a channel's lanes, store. Positions past the end are left out. Up to 16 states stay in registers from tile
-// to tile. `poly` runs the reversed scan first and keeps its sums in `workspace`, in the arithmetic type, never in the rounded output.
+// How: a block has up to 16 channels of one group, or 64, and goes along the sequence in tiles of kTile positions.
+//
+//   poly, tiles from the last to the first:           the reversed scan, whose y waits in `workspace`, in the arithmetic type
+//     scan_tile, keep_reversed
+//   tiles from the first to the last:
+//     load_sequence, load_operands                    u and Δ of the channels; B and C, which they share, of 16 states at a time
+//     for packets of a few neighbouring positions:
+//       step_through                                  for a lane's states, every eighth or every other one: Ā, B̄; x = Ā x + B̄ u; y += C x
+//       sum_over_lanes                                y of the channel
+//     store                                           out = (y + D u) gate(z)
+//   last_state = x
+//
+// Positions past the end are left out. Up to 16 states stay in registers from tile to tile; more are carried in shared memory.
 // Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree, the same one for
 // any number of lanes, and so are all bits.
 // Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output each, and half an
 // instruction of loads; memory traffic is u, Δ, z, out once, variable B and C once for a block's channels.
 #pragma once
 
-#include "discretize.cuh"
+#include "activation.cuh"
 #include "hooks.cuh"
 #include "lanes.cuh"
-#include "launch.cuh"
 #include "step.cuh"
-#include "storage.cuh"
+#include "tile.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
 using holdfast_launch::kChannels;
 using holdfast_launch::kLanes;
 using holdfast_launch::kOwn;
-using holdfast_launch::kPackets;
 using holdfast_launch::kStates;
 using holdfast_launch::kThreads;
 using holdfast_launch::ScanParams;
@@ -42,23 +48,6 @@ struct Layout {
   static HOLDFAST_DEVICE constexpr bool has_gate() { return kHasGate; }
 };
 
-// log(1 + t)/t for 0 <= t <= 1: minimax, good to 2^-26.
-HOLDFAST_DEVICE float log_of_one_plus_over(float t) {
-  return horner(t, -0x1.af49cep-9f, 0x1.4917cep-6f, -0x1.d6b08cp-5f, 0x1.b4ae08p-4f, -0x1.3a435ep-3f, 0x1.934b54p-3f, -0x1.ff23e6p-3f,
-                0x1.554ddp-2f, -0x1.ffffd2p-2f, 1.0f);
-}
-
-// max(x, 0) + log(1 + e^−|x|). The exponential vanishes at −105; it comes 2^64 times too large, which its exponent's bits hold, so that
-// one product rounds it where it is subnormal. A NaN is the larger one.
-HOLDFAST_DEVICE float softplus(float x) {
-  const CommonExponential e = common_exponential_parts(-least_of(fabsf(x), 105.0f), octaves(1.0f), kMagic + 64.0f);
-  const float t = value(e) * 0x1p-64f;
-  return largest_of(x, 0.0f) + t * log_of_one_plus_over(t);
-}
-HOLDFAST_DEVICE double softplus(double x) { return x > 40.0 ? x : log1p(exp(x)); }
-HOLDFAST_DEVICE float gate(float z) { return z / (1.0f + expf(-z)); }
-HOLDFAST_DEVICE double gate(double z) { return z / (1.0 + exp(-z)); }
-
 // The step of a state, from its coefficients. With zoh Δu serves all states. `kKnown`: it is plain.
 template <Method kMethod, bool kKnown, class T, class W>
 HOLDFAST_DEVICE Step<W> step_of(const Coefficients<W>& both, T delta, W b, T u) {
@@ -68,73 +57,6 @@ HOLDFAST_DEVICE Step<W> step_of(const Coefficients<W>& both, T delta, W b, T u) 
   }
   return {both.a_bar, scaled(both.b_bar, u)};
 }
-
-// C x, real part
-HOLDFAST_DEVICE float readout(float c, float x, float y) { return fused(c, x, y); }
-HOLDFAST_DEVICE double readout(double c, double x, double y) { return fused(c, x, y); }
-template <class T>
-HOLDFAST_DEVICE T readout(Complex<T> c, Complex<T> x, T y) {
-  return fused(-c.im, x.im, fused(c.re, x.re, y));
-}
-
-// kCount items from `p`, of which the first `valid` exist; the rest become 0. `wide`: aligned accesses. They stay as stored until all
-// that are needed are on their way: a conversion would wait for each load before the next one.
-template <int kCount, class Stored>
-HOLDFAST_DEVICE Loaded<Stored, kCount> load_items(const Stored* p, int valid, bool wide) {
-  Loaded<Stored, kCount> loaded;
-  if (wide && valid >= kCount) {
-    loaded.load(p);
-  } else {
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) loaded.set(i, i < valid ? p[i] : Stored{});
-  }
-  return loaded;
-}
-
-template <class Stored, int kCount>
-HOLDFAST_DEVICE void store_packet(const Packet<Stored, kCount>& packet, Stored* p, int valid, bool wide) {
-  if (wide && valid >= kCount) {
-    *reinterpret_cast<Packet<Stored, kCount>*>(p) = packet;
-  } else {
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      if (i < valid) p[i] = packet.item[i];
-    }
-  }
-}
-
-template <class T, class Stored, int kCount>
-HOLDFAST_DEVICE void widen(const Loaded<Stored, kCount>& loaded, T (&to)[kCount]) {
-  HOLDFAST_UNROLL
-  for (int i = 0; i < kCount; ++i) to[i] = static_cast<T>(widened_load(loaded.item(i)));
-}
-// Of a row of numbers that are complex where there are twice as many.
-template <class T, class Stored, int kCount>
-HOLDFAST_DEVICE void widen(const Loaded<Stored, 2 * kCount>& loaded, Complex<T> (&to)[kCount]) {
-  T parts[2 * kCount];
-  widen(loaded, parts);
-  HOLDFAST_UNROLL
-  for (int i = 0; i < kCount; ++i) to[i] = {parts[2 * i], parts[2 * i + 1]};
-}
-
-// One state's row of a variable B or C along the sequence, of kWidth parts each.
-template <int kWidth, int kItems, class Stored>
-HOLDFAST_DEVICE Loaded<Stored, kWidth * kItems> load_row(const Stored* row, long long l, int valid, bool wide) {
-  return load_items<kWidth * kItems>(row + kWidth * l, kWidth * valid, wide);
-}
-
-// Neighbours in shared memory, read and written in accesses of 16 bytes.
-template <class T, int kItems>
-struct alignas(16) Items {
-  T item[kItems];
-};
-
-// A row of a tile. The padding keeps lanes of neighbouring rows out of one another's banks.
-template <class T, int kItems>
-struct alignas(16) Row {
-  Items<T, kItems> packet[kPackets];
-  Items<float, 4> padding;
-};
 
 // Where a block is: its channels, of a batch and one group, the first items of theirs and of variable B and C's rows, and its positions
 // begin … end − 1. It lies in shared memory, and is read again for each tile: in registers it would take some from the steps.
@@ -157,21 +79,6 @@ struct Tile {
 // Whether real scans of a method have kernels with few lanes, too (launch.cuh): where a state takes few operations.
 template <Method kMethod>
 constexpr bool kHasFewLanes = kMethod == Method::kZoh || kMethod == Method::kBilinear;
-
-// Neighbouring positions: first … first + valid − 1, of at most `items`.
-struct Positions {
-  int first;
-  int valid;
-  // Rows start at multiples of seqlen; the host aligns the buffers themselves to 16 bytes.
-  bool wide;
-  HOLDFAST_DEVICE Positions(long long at, int items, long long seqlen)
-      : first(static_cast<int>(at)),
-        valid(seqlen - at < 0 ? 0 : seqlen - at < items ? static_cast<int>(seqlen - at) : items),
-        wide(seqlen % items == 0) {}
-  // Of those at which so many are left.
-  HOLDFAST_DEVICE Positions(int at, int items, int left, bool wide_)
-      : first(at), valid(left < 0 ? 0 : left < items ? left : items), wide(wide_) {}
-};
 
 template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes, Pass kPass = Pass::kOutputs>
 struct SelectiveScan {

@@ -1,101 +1,38 @@
 // Backward selective scan: the gradients of spec.md §6 by the adjoint recurrence, eight lanes for each channel.
 //
-// Formula: with e_l = ω ∂L/∂s_l the cotangent of a state is p_l = C_l e_l + Ā_{l+1} p_{l+1}; u_l, Δ_l, A, B_l and C_l collect
-// from p_l, x_{l−1} and x_l. `poly` also has the reversed scan's states x^b and cotangents p^b: every gradient is a sum of
-// terms of one direction each.
-// How: blocks, tiles and lanes are the forward scan's. Forwards through the sequence a block saves what is carried into each
-// packet of neighbouring positions: x, and for `poly` Ā p^b, which goes the same way. Then it goes backwards, tile by tile and
-// packet by packet, carrying Ā p (and x^b): it computes the coefficients with their derivatives once, takes the packet's states
-// forward from what was saved, and steps back. Sums over a channel's states are trees of shuffles; those over a block's
-// channels, which B and C that vary take, trees of shuffles and then the warps in turn, one number for each block in the
-// workspace. What A, D, Δ's bias and constant B and C take is summed up position by position within a tile, and over tiles in
-// double. A second kernel (selective_scan_backward.cu) adds up what blocks and the batch's channels leave, in order.
-// No sum depends on time, on the launch or on the position in the batch: results are the same to the last bit.
-// Positions past the end have Δ = 0, u = 0 and e = 0, and add nothing.
+// Formula: with e_l = ω ∂L/∂s_l the cotangent of a state is p_l = C_l e_l + Ā_{l+1} p_{l+1}; u_l, Δ_l, A, B_l and C_l collect from p_l,
+// x_{l−1} and x_l. `poly` also has the reversed scan's states x^b and cotangents p^b: every gradient is a sum of terms of one direction each.
+// How: blocks, tiles and lanes are the forward scan's. Ahead of each packet of neighbouring positions there is saved what is carried into
+// it, x and for `poly` Ā p^b, so that the states of a packet are there when its cotangents are.
+//
+//   go_forward, tiles from the first to the last:
+//     load_sequence, load_operands                    u, Δ, B
+//     for packets: save, step_forward                 x = Ā x + B̄ u
+//   tiles from the last to the first:
+//     load_sequence                                   and e = ω dout gate(z)
+//     adjoin_tile, for each 16 states:                and B, C
+//       for packets from the last to the first:
+//         step_back                                   Ā, h and their derivatives; x from what was saved; then p = C e + Ā p, and its sums
+//         sum_over_lanes                              of a channel's states: for u, Δ and y
+//         store_share, sum_over_warps                 of the block's channels: for B and C that vary, one number in the workspace
+//       add_weight                                    of A and constant B and C, over tiles in double
+//     store                                           grad.u, grad.delta, grad.z; D's and the bias' sums
+//   sum_gradients, the second kernel                  what blocks and channels left (gradient_sums.cuh), in order
+//
+// No sum depends on time, on the launch or on the position in the batch. Positions past the end have Δ = 0, u = 0 and e = 0: they add nothing.
 // Deviations: none. Cotangents are carried as conjugates of gradients, so that no product needs one (spec.md §6).
-// Expected cost per (batch, channel, n, l): derivatives.cuh's coefficients twice, once of them Ā and h alone; 12 (zoh) to 18 flops
-// of recurrences and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once;
-// grad.u, grad.delta, grad.z once; what is saved, an eighth of dstate weights (complex: a quarter) for each position of a
-// channel, written and read; one B and C of each block likewise.
+// Expected cost per (batch, channel, n, l): derivatives.cuh's coefficients twice, once of them Ā and h alone; 12 (zoh) to 18 flops of
+// recurrences and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once; grad.u,
+// grad.delta, grad.z once; an eighth of dstate weights (complex: a quarter) for each position of a channel saved and read; a block's B and C.
 #pragma once
 
 #include "derivatives.cuh"
-#include "launch_backward.cuh"
+#include "gradient_sums.cuh"
 #include "selective_scan.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
-using holdfast_launch::BackwardParams;
-using holdfast_launch::kThreads;
-
 constexpr int kWarps = kThreads / 32;
-
-// v scaled by s, plus w
-HOLDFAST_DEVICE float scaled_add(float v, float s, float w) { return fused(v, s, w); }
-HOLDFAST_DEVICE double scaled_add(double v, double s, double w) { return fused(v, s, w); }
-template <class T>
-HOLDFAST_DEVICE Complex<T> scaled_add(Complex<T> v, T s, Complex<T> w) {
-  return {fused(v.re, s, w.re), fused(v.im, s, w.im)};
-}
-
-// By a weight, or by the real number that h is where it is Δ.
-HOLDFAST_DEVICE float times(float a, float h) { return a * h; }
-HOLDFAST_DEVICE double times(double a, double h) { return a * h; }
-template <class T>
-HOLDFAST_DEVICE Complex<T> times(Complex<T> a, T h) {
-  return scaled(a, h);
-}
-template <class T>
-HOLDFAST_DEVICE Complex<T> times(Complex<T> a, Complex<T> h) {
-  return a * h;
-}
-
-// v where a condition holds, else 0.
-HOLDFAST_DEVICE float chosen(bool condition, float v) { return condition ? v : 0.0f; }
-HOLDFAST_DEVICE double chosen(bool condition, double v) { return condition ? v : 0.0; }
-template <class T>
-HOLDFAST_DEVICE Complex<T> chosen(bool condition, Complex<T> v) {
-  return {chosen(condition, v.re), chosen(condition, v.im)};
-}
-
-// Gradients are the conjugates of cotangents.
-HOLDFAST_DEVICE float conjugated(float a) { return a; }
-HOLDFAST_DEVICE double conjugated(double a) { return a; }
-template <class T>
-HOLDFAST_DEVICE Complex<T> conjugated(Complex<T> a) {
-  return {a.re, -a.im};
-}
-
-// The sigmoid, softplus' derivative: e^−|x| does not overflow.
-HOLDFAST_DEVICE float sigmoid(float x) {
-  const float e = expf(-fabsf(x)), below = 1.0f + e;
-  return common_quotient(x > 0.0f ? 1.0f : e, below, common_reciprocal(below));
-}
-HOLDFAST_DEVICE double sigmoid(double x) {
-  const double e = exp(-fabs(x));
-  return (x > 0.0 ? 1.0 : e) / (1.0 + e);
-}
-// The gate's, σ(z)(1 + z σ(−z)).
-template <class T>
-HOLDFAST_DEVICE T gate_slope(T z) {
-  const T s = sigmoid(z);
-  return s * fused(z, T(1) - s, T(1));
-}
-
-// No load from shared memory moves ahead of it.
-#if defined(__CUDACC__)
-HOLDFAST_DEVICE void keep_order() { __syncwarp(); }
-#else
-HOLDFAST_DEVICE void keep_order() {}
-#endif
-
-template <class Stored, int kCount, class T>
-HOLDFAST_DEVICE void store_items(Stored* p, int valid, bool wide, const T (&from)[kCount]) {
-  Packet<Stored, kCount> packet;
-  HOLDFAST_UNROLL
-  for (int i = 0; i < kCount; ++i) rounded_store(from[i], packet.item[i]);
-  store_packet(packet, p, valid, wide);
-}
 
 // What a block shares of one tile, as the forward scan's.
 template <class W, class T, int kItems, bool kPowers>
@@ -657,61 +594,6 @@ struct BackwardScan {
       if (p.d) p.d_sums[number] = 0.0;
       if (p.delta_bias) p.delta_bias_sums[number] = 0.0;
     }
-  }
-};
-
-// `count` numbers that lie `stride` apart, in order.
-template <class Number>
-HOLDFAST_DEVICE double sum_of(const Number* first, long long stride, long long count) {
-  double sum = 0.0;
-  for (long long i = 0; i < count; ++i) sum += static_cast<double>(first[i * stride]);
-  return sum;
-}
-
-// What blocks and the channels of a batch leave of A, B, C, D and delta_bias, one number a thread.
-template <class Input, class T>
-struct GradientSums {
-  const BackwardParams& p;
-  long long i;  // of the numbers that are left
-
-  // Whether the number is one of these; else it is one of what follows.
-  HOLDFAST_DEVICE bool is_of(long long count) {
-    if (i < count) return true;
-    i -= count;
-    return false;
-  }
-  HOLDFAST_DEVICE void over_batch(const double* sums, void* to, long long count) const {
-    rounded_store(sum_of(sums + i, count, p.batch), static_cast<T*>(to)[i]);
-  }
-  HOLDFAST_DEVICE void over_batch_and_lanes(const double* sums, void* to) const {
-    if (to == nullptr) return;
-    double sum = 0.0;
-    for (long long batch = 0; batch < p.batch; ++batch) sum += sum_of(sums + (batch * p.dim + i) * kLanes, 1, kLanes);
-    rounded_store(sum, static_cast<T*>(to)[i]);
-  }
-  HOLDFAST_DEVICE void over_blocks(const void* sums, void* to, long long count) const {
-    const long long parts = (p.dim / p.groups - 1) / kChannels + 1;
-    const T sum = static_cast<T>(sum_of(static_cast<const T*>(sums) + i, count, parts));
-    rounded_store(sum, static_cast<Input*>(to)[i]);
-  }
-  // Whether it was one of B, or of C.
-  HOLDFAST_DEVICE bool operand(int variable, const void* sums, void* to) {
-    const long long constant = p.dim * p.dstate * p.width;
-    const long long count = variable ? p.batch * p.groups * p.dstate * p.seqlen * p.width : constant;
-    if (!is_of(count)) return false;
-    if (variable) {
-      over_blocks(sums, to, count);
-    } else {
-      over_batch(static_cast<const double*>(sums), to, count);
-    }
-    return true;
-  }
-  HOLDFAST_DEVICE void run() {
-    const long long weights = p.dim * p.dstate * p.width;
-    if (is_of(weights)) return over_batch(p.a_sums, p.grad_a, weights);
-    if (operand(p.variable_b, p.b_sums, p.grad_b) || operand(p.variable_c, p.c_sums, p.grad_c)) return;
-    if (is_of(p.dim)) return over_batch_and_lanes(p.d_sums, p.grad_d);
-    if (is_of(p.dim)) return over_batch_and_lanes(p.delta_bias_sums, p.grad_delta_bias);
   }
 };
 

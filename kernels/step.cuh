@@ -1,4 +1,4 @@
-// The maps x → a x + b that a scan is made of.
+// The maps x → a x + b that a scan is made of, and the products and sums of its readout and its gradients.
 #pragma once
 
 #include "complex.cuh"
@@ -33,6 +33,50 @@ HOLDFAST_DEVICE W real_as(T x) {
   W w;
   set_real(w, x);
   return w;
+}
+
+// C x, real part
+HOLDFAST_DEVICE float readout(float c, float x, float y) { return fused(c, x, y); }
+HOLDFAST_DEVICE double readout(double c, double x, double y) { return fused(c, x, y); }
+template <class T>
+HOLDFAST_DEVICE T readout(Complex<T> c, Complex<T> x, T y) {
+  return fused(-c.im, x.im, fused(c.re, x.re, y));
+}
+
+// v scaled by s, plus w
+HOLDFAST_DEVICE float scaled_add(float v, float s, float w) { return fused(v, s, w); }
+HOLDFAST_DEVICE double scaled_add(double v, double s, double w) { return fused(v, s, w); }
+template <class T>
+HOLDFAST_DEVICE Complex<T> scaled_add(Complex<T> v, T s, Complex<T> w) {
+  return {fused(v.re, s, w.re), fused(v.im, s, w.im)};
+}
+
+// By a weight, or by the real number that h is where it is Δ.
+HOLDFAST_DEVICE float times(float a, float h) { return a * h; }
+HOLDFAST_DEVICE double times(double a, double h) { return a * h; }
+template <class T>
+HOLDFAST_DEVICE Complex<T> times(Complex<T> a, T h) {
+  return scaled(a, h);
+}
+template <class T>
+HOLDFAST_DEVICE Complex<T> times(Complex<T> a, Complex<T> h) {
+  return a * h;
+}
+
+// v where a condition holds, else 0.
+HOLDFAST_DEVICE float chosen(bool condition, float v) { return condition ? v : 0.0f; }
+HOLDFAST_DEVICE double chosen(bool condition, double v) { return condition ? v : 0.0; }
+template <class T>
+HOLDFAST_DEVICE Complex<T> chosen(bool condition, Complex<T> v) {
+  return {chosen(condition, v.re), chosen(condition, v.im)};
+}
+
+// Gradients are the conjugates of cotangents.
+HOLDFAST_DEVICE float conjugated(float a) { return a; }
+HOLDFAST_DEVICE double conjugated(double a) { return a; }
+template <class T>
+HOLDFAST_DEVICE Complex<T> conjugated(Complex<T> a) {
+  return {a.re, -a.im};
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -37,10 +37,10 @@ const PROGRAMS: &[Source] = sources![
 /// What they include.
 const HEADERS: &[Source] = sources![
     "../../kernels/":
-    "chunk_steps.cuh", "complex.cuh", "dense.cuh", "dense_step.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh",
-    "fast.cuh", "hardware.cuh", "hooks.cuh", "lanes.cuh", "launch.cuh", "launch_backward.cuh",
+    "activation.cuh", "chunk_steps.cuh", "complex.cuh", "dense.cuh", "dense_step.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh",
+    "fast.cuh", "gradient_sums.cuh", "hardware.cuh", "hooks.cuh", "lanes.cuh", "launch.cuh", "launch_backward.cuh",
     "launch_dense.cuh", "pair.cuh", "phi.cuh", "platform.cuh", "precise.cuh", "selective_scan.cuh", "selective_scan_backward.cuh", "step.cuh",
-    "storage.cuh", "wide.cuh",
+    "storage.cuh", "tile.cuh", "wide.cuh",
 ];
 
 /// Programs that no user runs.
