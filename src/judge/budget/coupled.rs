@@ -35,9 +35,7 @@ use super::state::{KeptState, Position};
 use super::states::{Channel, Sums};
 use super::step_size::step_size;
 use crate::formula::{OFFSETS, Term, Transition};
-use crate::judge::dense::bounds::{
-    Bounded, Matrix, Step as Inputs, System, norm_of_input, norm_of_state, sizes,
-};
+use crate::judge::dense::bounds::{Bounded, Matrix, Step as Inputs, System, least, sizes};
 use crate::problem::{Operand, Problem, Weights};
 use crate::promise::DensePromise;
 
@@ -52,26 +50,6 @@ pub const SLOPE: f64 = 1.01;
 
 /// Ā and the B̄ of a position's own input in the place of the form's, where they are others; none where it is no edit of this position.
 pub type Edit<'e> = dyn Fn(usize) -> Option<[Option<Bounded>; 2]> + 'e;
-
-/// A matrix, and what it may be off: entry by entry, and in Frobenius' norm.
-#[derive(Clone, Debug)]
-pub struct Off {
-    pub value: Matrix,
-    pub error: DMatrix<f64>,
-    pub norm: f64,
-}
-
-impl Off {
-    /// A matrix that is off by as much entry by entry.
-    pub fn by_entries(value: Matrix, error: DMatrix<f64>) -> Self {
-        Off { norm: error.norm(), value, error }
-    }
-
-    pub fn add(&mut self, more: &DMatrix<f64>) {
-        self.error += more;
-        self.norm += more.norm();
-    }
-}
 
 /// The system of a step, and where its Δ has an error those of others beside it.
 pub struct Systems {
@@ -101,27 +79,21 @@ impl Systems {
         Systems { share: 1.0 + now.own_share(), now, beside }
     }
 
-    pub fn transition(&self, of: Transition) -> Off {
-        self.of(&|system| system.of_state(of), &|error| norm_of_state(of, error))
+    pub fn transition(&self, of: Transition) -> Bounded {
+        self.of(&|system| system.of_state(of))
     }
 
     /// B̄ of one input.
-    pub fn coefficient(&self, terms: &[Term]) -> Off {
-        self.of(&|system| system.of_input(terms), &|error| norm_of_input(terms, error))
+    pub fn coefficient(&self, terms: &[Term]) -> Bounded {
+        self.of(&|system| system.of_input(terms))
     }
 
-    fn of(&self, of: &dyn Fn(&System) -> Bounded, norm: &dyn Fn(&DMatrix<f64>) -> f64) -> Off {
-        let Bounded { value, error } = of(&self.now);
-        let mut off = Off { norm: norm(&error) * self.share, value, error: error * self.share };
+    fn of(&self, of: &dyn Fn(&System) -> Bounded) -> Bounded {
+        let mut now = of(&self.now).scaled(self.share);
         if let Some(([before, after], by)) = &self.beside {
-            off.add(&(sizes(&(of(after).value - of(before).value)) * *by));
+            now.add(&(sizes(&(of(after).value - of(before).value)) * *by));
         }
-        off
-    }
-
-    /// A matrix of somebody else's in the place of one of ours.
-    fn other(&self, Bounded { value, error }: Bounded) -> Off {
-        Off::by_entries(value, error * self.share)
+        now
     }
 }
 
@@ -129,9 +101,9 @@ impl Systems {
 #[derive(Clone)]
 pub struct Step {
     /// Equal steps have one.
-    pub a_bar: Rc<Off>,
+    pub a_bar: Rc<Bounded>,
     /// Σⱼ B̄ⱼ u_{l+j}
-    pub input: Off,
+    pub input: Bounded,
     /// Σⱼ |B̄ⱼ u_{l+j}|
     pub size: DMatrix<f64>,
 }
@@ -231,11 +203,6 @@ impl Walk {
     }
 }
 
-/// The smaller of two bounds, of which one that is no number bounds nothing.
-pub fn least(one: f64, other: f64) -> f64 {
-    if one.is_nan() || other.is_nan() { f64::NAN } else { one.min(other) }
-}
-
 /// A of a channel.
 pub fn matrix(problem: &Problem, channel: usize) -> Matrix {
     let (n, width) = (problem.shape.dstate, problem.weights.width());
@@ -272,7 +239,7 @@ pub struct Coupled<'a> {
 }
 
 /// Ā, and B̄ of a position's own input, of the one before and of the one after, as far as the form has them.
-pub type Panels = (Rc<Off>, [Option<Off>; 3]);
+pub type Panels = (Rc<Bounded>, [Option<Bounded>; 3]);
 
 impl<'a> Coupled<'a> {
     /// Steps of every position, by the form or with an edit; none where that is none of a step.
@@ -300,13 +267,16 @@ impl<'a> Coupled<'a> {
                     );
                     coupled.largest_z = coupled.largest_z.max(systems.now.z.norm());
                     let [a_bar, mut input] = edit.map_or(Some([None, None]), |edit| edit(l))?;
-                    let a_bar =
-                        a_bar.map_or_else(|| systems.transition(formula.a_bar), |other| systems.other(other));
+                    let a_bar = a_bar.map_or_else(
+                        || systems.transition(formula.a_bar),
+                        |other| other.scaled(systems.share),
+                    );
                     let inputs = formula.b_bar.map(|terms| {
                         let of = || {
-                            input
-                                .take()
-                                .map_or_else(|| systems.coefficient(terms), |other| systems.other(other))
+                            input.take().map_or_else(
+                                || systems.coefficient(terms),
+                                |other| other.scaled(systems.share),
+                            )
                         };
                         (!terms.is_empty()).then(of)
                     });
@@ -323,7 +293,7 @@ impl<'a> Coupled<'a> {
     fn step(&self, l: usize, (a_bar, inputs): &Panels) -> Step {
         let Channel { problem, at, .. } = self.channel;
         let zero = DMatrix::zeros(problem.shape.dstate, 1);
-        let mut input = Off::by_entries(zero.map(Complex64::from), zero.clone());
+        let mut input = Bounded::by_entries(zero.map(Complex64::from), zero.clone());
         let mut size = zero;
         for (b_bar, offset) in inputs.iter().zip(OFFSETS) {
             let Some(b_bar) = b_bar else { continue };

@@ -6,29 +6,37 @@
 //! **Products.** |fl(XY) − XY| ≤ γ|X||Y|, γ = nu; of complex ones each part has 2n roundings of at most |X||Y|, γ = 2√2·nu. So
 //! ‖fl(XY) − XY‖ ≤ γ‖X‖‖Y‖.
 //!
-//! **Exponentials.** x = z/2ˢ with θ = ‖x‖_∞ ≤ 2. Its series, of q = 5 blocks of three terms, passes a term of degree k through at most k − 1
-//! products and every term through a few sums; Σ (k − 1)θᵏ/k! = (θ − 1)e^θ + 1 is at most (q + 1)(e^θ − 1 − θ).
-//! ‖|x|ᵏ‖ ≤ √n θᵏ, since a row's 2-norm is at most its 1-norm, so
+//! **Exponentials.** x = z/2ˢ with θ = ‖x‖_∞ ≤ 2. Its series passes a term of degree k through at most k − 1 products and every term through a
+//! few sums; what is beyond its degree d is left. With Σ (k − 1)|x|ᵏ/k! = |x|e^{|x|} − e^{|x|} + I, entry by entry
 //!
-//! ‖δe‖ ≤ √n [(q + 1)γ(e^θ − 1 − θ) + 5u e^θ + θ^(3q+1)/(3q+1)!·(1 + θ)],   and √n uθe^θ where z is rounded.
+//! |δe| ≤ E = γ(|x|e^{|x|} − e^{|x|} + I) + 5u e^{|x|} + |x|^{d+1}/(d+1)! e^{|x|},   and u|x|e^{|x|} where z is rounded.
 //!
-//! A square X² of a matrix that is off by δX is off by XδX + δXX + δX² and its own rounding: ‖δ(X²)‖ ≤ (2‖X‖₂ + ‖δX‖)‖δX‖ + γ(‖X‖ + ‖δX‖)².
-//! The s squares follow the true powers e^{z/2ᵏ}, so what comes of this is no guess about hidden growth: of matrices that do not grow it
-//! is ‖z‖ units, the condition of e^z; of others (Grcar) it is larger as the powers on the way are. ‖X‖₂ ≤ ‖(X*X)⁴‖^⅛, within n^(1/16).
+//! A square X² of a matrix that is off by δX is off by XδX + δXX + δX² and its own rounding:
 //!
-//! **φ-functions.** v_k ≈ φ_k(x)B, a column at a time, in 2-norms. Horner's scheme: ‖δv_k‖ ≤ √n ‖B‖_∞ (γ + 4u) e^θ and the rest of the
-//! series. A doubling, v_k ← 2⁻ᵏ(e v_k + Σ v_j/(k−j)!), is off by what its parts are, (‖e‖₂ + ‖δe‖)‖δv_k‖ + ‖δe‖‖v_k‖ + Σ ‖δv_j‖/(k−j)!, and by (γ + 4u) of
-//! the sizes of its terms.
+//! |δ(X²)| ≤ |X|E + E(|X| + E) + γ(|X| + E)²        ‖δ(X²)‖ ≤ (2‖X‖₂ + ‖δX‖)‖δX‖ + γ‖(|X| + E)²‖
 //!
-//! **Derivatives.** e^z's along G is in the corner of exp [[z, G], [0, z]]. Squares of that matrix take X to X² and the corner L to XL + LX. With δ
-//! and λ what X and L are off, ‖δ(X²)‖ ≤ (2‖X‖₂ + δ)δ + γ‖(|X| + |δX|)²‖, and
+//! Both are followed, and each entry is at most the norm, which is at most that of all entries. The s squares follow the true powers e^{z/2ᵏ},
+//! so what comes of this is no guess about hidden growth: of matrices that do not grow it is ‖z‖ units, the condition of e^z; of others (Grcar) it
+//! is larger as the powers on the way are. Entries tell where a matrix is graded or triangular, as LegS is. ‖X‖₂ ≤ ‖(X*X)⁴‖^⅛, within n^(1/16).
 //!
-//! λ' = 2(‖X‖₂ + δ)λ + 2δ‖L‖ + 2γ(‖|X||L| + |L||X|‖ + 2(‖X‖λ + δ‖L‖ + δλ)),
+//! **φ-functions.** v_k ≈ φ_k(x)B, a column at a time. Horner's scheme passes a term j of v_k through j products: |δv_k| ≤ (γ + 4u) e^{|x|}|B| and the
+//! rest of the series. A doubling, v_k ← 2⁻ᵏ(e v_k + Σ v_j/(k−j)!), is off by what its parts are, |e||δv_k| + |δe|(|v_k| + |δv_k|) + Σ |δv_j|/(k−j)!, and
+//! by (γ + 4u) of the sizes of its terms; in 2-norms likewise, with ‖e‖₂.
 //!
-//! a row of the corner having 2n terms. For x = z/2ˢ a series is off by γ Σ (k − 1)|x|ᵏ/k! for products, 5u e^{|x|} for sums, and u|x|e^{|x|}
-//! where z is rounded; L by the derivatives of these along |G|/2ˢ. Both are taken twice, for schemes whose coefficients have
-//! other signs. ‖∫ e^{tz} E e^{(1−t)z} dt‖ is at most e^{‖x‖} for x, and 2‖e^x‖₂ times as much along 2E for 2x. One that squares both side by side, or
-//! scales G first, rounds no more. Roundings are the same ones whatever power of two scales G, given s.
+//! **Derivatives.** e^z's along G is in the corner of exp [[z, G], [0, z]]. Squares of that matrix take X to X² and the corner L to XL + LX. With E
+//! and Λ what X and L are off,
+//!
+//! Λ' = (|X| + E)Λ + Λ(|X| + E) + E|L| + |L|E + 2γ((|X| + E)(|L| + Λ) + (|L| + Λ)(|X| + E)),
+//!
+//! a row of the corner having 2n terms; in norm 2(‖X‖₂ + ‖E‖)‖Λ‖ + 2‖E‖‖L‖ and the same roundings. L of a series is off by the derivatives of
+//! the above along |G|/2ˢ. What G itself is off goes through |X| alike, or comes to at most κ‖δG‖: ‖∫ e^{tz} D e^{(1−t)z} dt‖ is at most
+//! e^{‖x‖} for x, and 2‖e^x‖₂ times as much along 2D for 2x. One that squares both side by side, or scales G first, rounds no more. Roundings are
+//! the same ones whatever power of two scales G, given s.
+//!
+//! Series of these kernels are off entry by entry. Those of others may be quotients, whose errors have no regard for small entries or zeros of a
+//! triangle: they may be off by a norm wherever it is. ‖|x|ᵏ‖ ≤ √n θᵏ, since a row's 2-norm is at most its 1-norm, so that norm is √n times the
+//! above of θ, with (q + 1)(e^θ − 1 − θ) for products of q blocks of three terms; of derivatives, twice that of the entries, for coefficients
+//! that have other signs. Squares are those of all.
 //!
 //! **Polynomials** of `rk4` and others, and `zoh`'s ΔB, entry by entry: each term |z|ᵏ|B| passes as many products, each with a few roundings.
 //!
@@ -48,7 +56,7 @@
 
 use std::borrow::Cow;
 
-use nalgebra::{Complex, DMatrix};
+use nalgebra::{Complex, ComplexField, DMatrix};
 
 use crate::formula::{Form, Fraction, Function, Term, Transition};
 use crate::problem::Weights;
@@ -85,33 +93,67 @@ pub struct System {
 /// e^{z/2ᵏ}, and what a kernel may have it off by.
 #[derive(Clone)]
 struct Level {
-    value: Matrix,
+    of: Bounded,
     /// At least its 2-norm.
     spread: f64,
-    error: f64,
 }
 
-/// A matrix in f64, and how far an implementation may be from the exact one before it rounds on store.
+/// A matrix in f64, and how far an implementation may be from the exact one before it rounds on store: entry by entry, and in Frobenius' norm.
 #[derive(Clone, Debug)]
 pub struct Bounded {
     pub value: Matrix,
     pub error: DMatrix<f64>,
+    pub norm: f64,
 }
 
-/// Derivative of e^z along a matrix, and what an implementation may have it off by, in Frobenius' norm.
+/// Derivative of e^z along a matrix.
 #[derive(Clone, Debug)]
 pub struct Derivative {
-    pub value: Matrix,
-    pub error: f64,
+    pub of: Bounded,
     /// At least ‖∫ e^{tz} E e^{(1−t)z} dt‖ of each E of norm 1.
     pub sensitivity: f64,
 }
 
-impl Level {
-    fn bounded(&self) -> Bounded {
-        let Level { value, error, .. } = self;
-        Bounded { value: value.clone(), error: value.map(|_| *error) }
+impl Bounded {
+    /// A matrix that is off by as much entry by entry.
+    pub fn by_entries(value: Matrix, error: DMatrix<f64>) -> Self {
+        Bounded { norm: error.norm(), value, error }
     }
+
+    /// One of which the norm is known, too.
+    pub fn new(value: Matrix, error: DMatrix<f64>, norm: f64) -> Self {
+        let norm = least(norm, error.norm());
+        Bounded { value, error: error.map(|entry| least(entry, norm)), norm }
+    }
+
+    /// Adds errors of entries.
+    pub fn add(&mut self, more: &DMatrix<f64>) {
+        self.error += more;
+        self.norm += more.norm();
+    }
+
+    /// With errors so many times as large.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Self {
+        Bounded { value: self.value, error: self.error * by, norm: self.norm * by }
+    }
+
+    /// And an error in each entry.
+    fn and_lost(mut self, lost: f64) -> Self {
+        self.norm += lost * (self.error.len() as f64).sqrt();
+        self.error.add_scalar_mut(lost);
+        self
+    }
+
+    /// Moduli that its entries reach.
+    pub fn reach(&self) -> DMatrix<f64> {
+        sizes(&self.value) + &self.error
+    }
+}
+
+/// The smaller of two bounds, of which one that is no number bounds nothing.
+pub fn least(one: f64, other: f64) -> f64 {
+    if one.is_nan() || other.is_nan() { f64::NAN } else { one.min(other) }
 }
 
 impl System {
@@ -144,7 +186,7 @@ impl System {
         // One walk for both.
         let levels = if formula.is_rational() { Cow::default() } else { self.levels() };
         let state = match (formula.a_bar, levels.last()) {
-            (Transition::Exponential, Some(last)) => last.bounded(),
+            (Transition::Exponential, Some(last)) => last.of.clone(),
             _ => self.of_state(formula.a_bar),
         };
         [state, self.of_terms(formula.now(), &levels)]
@@ -169,44 +211,79 @@ impl System {
         [self.z.norm(), self.of_state(Transition::Exponential).value.norm()]
     }
 
-    /// Derivative of e^z along a matrix, from z/2ˢ with this s at least, and what an exponential of [[z, G], [0, z]] may have it off by
-    /// (module documentation, "Derivatives").
-    pub fn derivative(&self, along: &Matrix, halvings: usize) -> Derivative {
-        let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
+    /// Derivative of e^z along a matrix that is off by so much, from z/2ˢ with this s at least, in the corner of an exponential of
+    /// [[z, G], [0, z]] (module documentation, "Derivatives").
+    pub fn derivative(&self, along: &Matrix, off: &DMatrix<f64>, halvings: usize) -> Derivative {
         let halvings = halvings.max(self.halvings);
-        let half = Complex::from(0.5f64.powi(halvings as i32));
-        let (x, g) = (&self.z * half, along * half);
-        let real = |of: &Matrix| sizes(of).map(Complex::from);
-        let (mut gamma, n) = (self.gamma(), x.nrows() as f64);
-        let [mut value, mut slope] = series_with(&x, &g);
-        // Moduli in their place, and Σ (k − 1)|x|ᵏ/k!.
-        let (x_size, g_size) = (real(&x), real(&g));
-        let [e, by] = series_with(&x_size, &g_size);
-        let [p, p_by] = [&x_size * &e, &g_size * &e + &x_size * &by];
-        let identity = Matrix::identity(x.nrows(), x.nrows());
-        let of_z = if rounds_z { unit } else { 0.0 };
-        let rest = self.promise.remainder(row_norm(&x));
-        let lost = 2.0 * n * n * underflow;
-        let mut off = 2.0 * (gamma * (&p - &e + identity).norm() + 5.0 * unit * e.norm() + of_z * p.norm());
-        off += n.sqrt() * rest + lost;
-        let mut slope_off =
-            2.0 * (2.0 * gamma * (&p_by - &by).norm() + 5.0 * unit * by.norm() + of_z * p_by.norm());
-        slope_off += f64::from(self.promise.degree + 1) * n.sqrt() * rest * g.norm() + lost;
+        let half = 0.5f64.powi(halvings as i32);
+        let (x, g) = (&self.z * Complex::from(half), along * Complex::from(half));
+        let (gamma, lost) = (self.gamma() * (1.0 + self.promise.unit), self.lost());
+        let [value, slope] = series_with(&x, &g);
+        let (x_size, g_size) = (sizes(&x), sizes(&g));
+        let of_value = self.of_series(&x_size, &series(&x_size, 0));
+        // Twice as much, for schemes whose coefficients have other signs.
+        let begun = |value: Matrix, error: DMatrix<f64>| {
+            let norm = 2.0 * error.norm();
+            self.begun(value, error * 2.0, norm).and_lost(lost)
+        };
+        let (mut now, mut corner) = (begun(value, of_value), begun(slope, self.of_slope(&x_size, &g_size)));
+        let [_, mut carried] = series_with(&x_size, &(off * half));
         let mut sensitivity = x.norm().exp();
-        gamma *= 1.0 + unit;
         for _ in 0..halvings {
-            let (spread, size, along) = (spread(&value), value.norm(), slope.norm());
-            let (value_size, slope_size) = (real(&value), real(&slope));
-            let terms = (&value_size * &slope_size + &slope_size * &value_size).norm();
-            let terms = terms + 2.0 * (size * slope_off + off * along + off * slope_off);
-            slope_off = 2.0 * ((spread + off) * slope_off + off * along) + 2.0 * gamma * terms + lost;
-            let terms = (&value_size * &value_size).norm() + (2.0 * size + off) * off;
-            off = (2.0 * spread + off) * off + gamma * terms + lost;
-            slope = &value * &slope + &slope * &value;
-            value = &value * &value;
+            let (spread, reach, of_corner) = (spread(&now.value), now.reach(), corner.reach());
+            let size = sizes(&corner.value);
+            let both = |one: &DMatrix<f64>, other: &DMatrix<f64>| one * other + other * one;
+            let rounded = both(&reach, &of_corner) * (2.0 * gamma);
+            let entries = both(&reach, &corner.error) + both(&now.error, &size) + &rounded;
+            let norm = 2.0 * ((spread + now.norm) * corner.norm + now.norm * corner.value.norm());
+            let value = &now.value * &corner.value + &corner.value * &now.value;
+            corner = Bounded::new(value, entries, norm + rounded.norm()).and_lost(lost);
+            carried = both(&reach, &carried);
+            now = self.squared(&now, spread, gamma);
             sensitivity *= spread;
         }
-        Derivative { value: slope, error: slope_off, sensitivity }
+        let norm = least(sensitivity * off.norm(), carried.norm());
+        let error = corner.error + carried.map(|entry| least(entry, norm));
+        Derivative { of: Bounded::new(corner.value, error, corner.norm + norm), sensitivity }
+    }
+
+    /// How far each entry of e^x may be off for a series, by moduli of x and their e^x.
+    fn of_series(&self, x: &DMatrix<f64>, e: &DMatrix<f64>) -> DMatrix<f64> {
+        let (p, identity) = (x * e, DMatrix::identity(x.nrows(), x.nrows()));
+        let [rest, _] = power_with(x, None, self.promise.degree + 1);
+        (&p - e + identity) * self.gamma() + e * (5.0 * self.promise.unit) + p * self.of_z() + rest * e
+    }
+
+    /// And each entry of the derivative along g.
+    fn of_slope(&self, x: &DMatrix<f64>, g: &DMatrix<f64>) -> DMatrix<f64> {
+        let [e, by] = series_with(x, g);
+        let p_by = g * &e + x * &by;
+        let [rest, rest_by] = power_with(x, Some(g), self.promise.degree + 1);
+        (&p_by - &by) * (2.0 * self.gamma())
+            + &by * (5.0 * self.promise.unit)
+            + p_by * self.of_z()
+            + rest_by * e
+            + rest * by
+    }
+
+    /// Unit of z's rounding, where it is rounded.
+    fn of_z(&self) -> f64 {
+        if self.promise.rounds_z { self.promise.unit } else { 0.0 }
+    }
+
+    /// Underflows of 2n roundings in each entry.
+    fn lost(&self) -> f64 {
+        2.0 * self.z.nrows() as f64 * self.promise.underflow
+    }
+
+    /// The square of a matrix of which this is at least the 2-norm.
+    fn squared(&self, of: &Bounded, spread: f64, gamma: f64) -> Bounded {
+        let Bounded { value, error, norm } = of;
+        let reach = of.reach();
+        let rounded = &reach * &reach * gamma;
+        let entries = sizes(value) * error + error * &reach + &rounded;
+        Bounded::new(value * value, entries, (2.0 * spread + norm) * norm + rounded.norm())
+            .and_lost(self.lost())
     }
 
     /// x = z/2ˢ
@@ -220,7 +297,7 @@ impl System {
         match transition {
             Transition::Exponential => {
                 let levels = self.levels();
-                levels[levels.len() - 1].bounded()
+                levels[levels.len() - 1].of.clone()
             }
             Transition::Quotient(alpha) => self.of_quotient(alpha, None),
             Transition::Polynomial(factors) => {
@@ -255,13 +332,11 @@ impl System {
 
     /// A multiple of e^z B, which is a term of its own in every form that has it.
     fn of_held(&self, by: f64, levels: &[Level]) -> Bounded {
-        let Level { value, error, .. } = &levels[levels.len() - 1];
+        let Level { of, .. } = &levels[levels.len() - 1];
         let DensePromise { unit, underflow, .. } = self.promise;
-        let b = self.b.map(Complex::norm);
-        let reached = value.map(|x| x.norm() + error) * &b;
-        let carried = value.map(|_| *error) * &b;
-        let error = (carried + reached * (self.gamma() + 2.0 * unit)) * by.abs();
-        Bounded { value: value * &self.b * Complex::from(by), error: error.add_scalar(underflow) }
+        let b = sizes(&self.b);
+        let error = (&of.error * &b + of.reach() * &b * (self.gamma() + 2.0 * unit)) * by.abs();
+        Bounded::by_entries(&of.value * &self.b * Complex::from(by), error.add_scalar(underflow))
     }
 
     fn gamma(&self) -> f64 {
@@ -270,26 +345,27 @@ impl System {
     }
 
     fn exponentials(&self) -> Vec<Level> {
-        let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
-        let (n, gamma) = (self.z.nrows() as f64, self.gamma());
         let x = self.x();
-        let theta = row_norm(&x);
-        let rest = self.promise.remainder(theta);
-        let products = (f64::from(self.promise.degree) / 3.0 + 1.0) * gamma * (theta.exp_m1() - theta);
-        let of_z = if rounds_z { unit * theta * theta.exp() } else { 0.0 };
-        // Underflows of 2n roundings in each of n² entries, in Frobenius' norm.
-        let lost = 2.0 * n * n * underflow;
-        let error = n.sqrt() * (products + 5.0 * unit * theta.exp() + rest + of_z) + lost;
-        let value = series(&x, 0);
-        let mut levels = vec![Level { spread: spread(&value), error, value }];
+        let level = |of: Bounded| Level { spread: spread(&of.value), of };
+        let size = sizes(&x);
+        let error = self.of_series(&size, &series(&size, 0));
+        let (theta, unit) = (row_norm(&x), self.promise.unit);
+        let products = (f64::from(self.promise.degree) / 3.0 + 1.0) * self.gamma() * (theta.exp_m1() - theta);
+        let rounded = 5.0 * unit * theta.exp() + self.of_z() * theta * theta.exp();
+        let norm = (x.nrows() as f64).sqrt() * (products + rounded + self.promise.remainder(theta));
+        let start = self.begun(series(&x, 0), error, norm).and_lost(self.lost());
+        let mut levels = vec![level(start)];
         for _ in 0..self.halvings {
-            let Level { value, spread: before, error } = &levels[levels.len() - 1];
-            let rounded = gamma * (value.norm() + error).powi(2) + lost;
-            let error = (2.0 * before + error) * error + rounded;
-            let value = value * value;
-            levels.push(Level { spread: spread(&value), error, value });
+            let Level { of, spread } = &levels[levels.len() - 1];
+            levels.push(level(self.squared(of, *spread, self.gamma())));
         }
         levels
+    }
+
+    /// A value of a series whose entries are off by so much, or where it is of others, and may be no series, by this in norm.
+    fn begun(&self, value: Matrix, error: DMatrix<f64>, norm: f64) -> Bounded {
+        let of_others = if self.promise.is_known { error } else { error.map(|_| norm) };
+        Bounded::new(value, of_others, norm)
     }
 
     /// d Σ c_k zᵏ X of (d, X), c_0 first.
@@ -309,52 +385,70 @@ impl System {
             _ => products as f64 * (self.gamma() + 4.0 * unit + if rounds_z { unit } else { 0.0 }),
         };
         let error = |size: f64| delta.abs() * (each * size + products as f64 * underflow) + underflow;
-        Bounded { value: sum * Complex::from(delta), error: sizes.map(error) }
+        Bounded::by_entries(sum * Complex::from(delta), sizes.map(error))
     }
 
     /// Σ w_k Δᵖ φ_k(z) B of (w_k, p), w_1 first.
     fn of_phis(&self, weights: &[(f64, i32)], levels: &[Level]) -> Bounded {
-        let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
+        let DensePromise { unit, underflow, .. } = self.promise;
         let (n, columns) = self.b.shape();
-        let x = self.x();
-        let (each, theta) = (self.gamma() + 4.0 * unit, row_norm(&x));
-        let rounded = if rounds_z { unit * theta } else { 0.0 };
-        let start = (n as f64).sqrt() * ((each + rounded) * theta.exp() + self.promise.remainder(theta));
-        let mut sum = Bounded { value: Matrix::zeros(n, columns), error: DMatrix::zeros(n, columns) };
+        let (x, each) = (self.x(), self.gamma() + 4.0 * unit);
+        let size = sizes(&x);
+        let e = series(&size, 0);
+        let [rest, _] = power_with(&size, None, self.promise.degree + 1);
+        let start = &e * each + &size * &e * self.of_z() + rest * e;
+        let theta = row_norm(&x);
+        let norm = (each + self.of_z() * theta) * theta.exp() + self.promise.remainder(theta);
+        let lost = underflow * (n as f64 + 2.0);
         let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&x, k)).collect();
+        let mut sum = Bounded::by_entries(Matrix::zeros(n, columns), DMatrix::zeros(n, columns));
+        sum.norm = 0.0;
         for c in 0..columns {
-            let b = self.b.column(c);
-            // Underflows of n + 2 roundings in each of n entries, in their norm; in the series as often as it has terms.
-            let lost = underflow * (n as f64 + 2.0) * (n as f64).sqrt();
+            let b = self.b.columns(c, 1).into_owned();
+            let error = &start * sizes(&b);
             let begun = lost * f64::from(self.promise.degree);
-            let mut v: Vec<_> = starts.iter().map(|phi| (phi * b, start * b.camax() + begun)).collect();
-            for Level { value, spread, error } in &levels[..levels.len() - 1] {
-                let frobenius = value.norm();
+            let mut v: Vec<Bounded> = starts
+                .iter()
+                .map(|phi| {
+                    let norm = (n as f64).sqrt() * norm * b.camax();
+                    self.begun(phi * &b, error.clone(), norm).and_lost(begun)
+                })
+                .collect();
+            for Level { of, spread } in &levels[..levels.len() - 1] {
                 let next = |k: usize| {
-                    let (own, off) = &v[k - 1];
-                    let mut sum = value * own + own;
-                    let mut sizes = (frobenius + error + 1.0) * (own.norm() + off);
-                    let mut total = (spread + error) * off + error * own.norm() + off;
+                    let own = &v[k - 1];
+                    let (mut value, mut reach) = (&of.value * &own.value + &own.value, own.reach());
+                    let mut entries = sizes(&of.value) * &own.error + &of.error * &reach + &own.error;
+                    let mut norm = (spread + of.norm) * own.norm + of.norm * own.value.norm() + own.norm;
+                    reach += of.reach() * &reach;
                     let mut factorial = 1.0;
                     for j in (1..k).rev() {
                         factorial *= (k - j) as f64;
-                        let (lower, off) = &v[j - 1];
-                        sum += lower / Complex::from(factorial);
-                        sizes += (lower.norm() + off) / factorial;
-                        total += off / factorial;
+                        let lower = &v[j - 1];
+                        value += &lower.value / Complex::from(factorial);
+                        reach += lower.reach() / factorial;
+                        entries += &lower.error / factorial;
+                        norm += lower.norm / factorial;
                     }
                     let half = 0.5f64.powi(k as i32);
-                    (sum * Complex::from(half), half * (total + each * sizes) + lost)
+                    let rounded = reach * each;
+                    norm += rounded.norm();
+                    Bounded::new(value * Complex::from(half), (entries + rounded) * half, norm * half)
+                        .and_lost(lost)
                 };
                 v = (1..=v.len()).map(next).collect();
             }
-            for (&(weight, power), (v, off)) in weights.iter().zip(&v) {
+            let mut norm = 0.0;
+            for (&(weight, power), of) in weights.iter().zip(&v) {
                 let by = weight * self.delta.powi(power);
                 for r in 0..n {
-                    sum.value[(r, c)] += v[r] * by;
-                    sum.error[(r, c)] += by.abs() * (off + 8.0 * unit * v[r].norm()) + underflow;
+                    sum.value[(r, c)] += of.value[r] * by;
+                    sum.error[(r, c)] +=
+                        by.abs() * (of.error[r] + 8.0 * unit * of.value[r].norm()) + underflow;
                 }
+                norm += by.abs() * (of.norm + 8.0 * unit * of.value.norm()) + underflow * (n as f64).sqrt();
             }
+            sum.norm = sum.norm.hypot(norm);
         }
         sum
     }
@@ -369,7 +463,7 @@ impl System {
             None => Matrix::identity(n, n) + &self.z * Complex::from(alpha.complement().value()),
         };
         let lu = m.clone().lu();
-        let unknown = |value: Matrix| Bounded { error: value.map(|_| f64::INFINITY), value };
+        let unknown = |value: Matrix| Bounded::by_entries(value.clone(), value.map(|_| f64::INFINITY));
         let (Some(inverse), Some(value)) = (lu.try_inverse(), lu.solve(&over)) else {
             return unknown(over.map(|_| f64::NAN.into()));
         };
@@ -415,26 +509,8 @@ impl System {
         };
         // Underflows on the way are carried as roundings are.
         let lost = underflow * (1.0 + 4.0 * n as f64 * (1.0 + inverse.norm()));
-        Bounded { value, error: error.map(|error| error + lost) }
+        Bounded::by_entries(value, error.add_scalar(lost))
     }
-}
-
-/// Bound of the Frobenius norm of an Ā's error. That of an exponential is one of the norm, entry by entry.
-pub fn norm_of_state(transition: Transition, error: &DMatrix<f64>) -> f64 {
-    if transition == Transition::Exponential { most(error) } else { error.norm() }
-}
-
-fn most(error: &DMatrix<f64>) -> f64 {
-    error.iter().fold(
-        0.0,
-        |most: f64, error| if most.is_nan() || error.is_nan() { f64::NAN } else { most.max(*error) },
-    )
-}
-
-/// Bound of the norm of a B̄'s error, of one column: those of φ-functions are of its norm.
-pub fn norm_of_input(terms: &[Term], error: &DMatrix<f64>) -> f64 {
-    let is_of_phi = terms.iter().any(|term| matches!(term.of, Function::Phi(1..)));
-    if is_of_phi { most(error) } else { error.norm() }
 }
 
 /// The largest sum of a row by |re| + |im|, as kernels halve by it.
@@ -454,13 +530,13 @@ fn halvings(z: &Matrix, most: f64) -> usize {
 }
 
 /// φ_k(x), for a norm of x of at most 2.
-fn series(x: &Matrix, k: usize) -> Matrix {
-    let n = x.nrows();
-    let mut sum = Matrix::identity(n, n);
+fn series<T: ComplexField<RealField = f64>>(x: &DMatrix<T>, k: usize) -> DMatrix<T> {
+    let identity = DMatrix::<T>::identity(x.nrows(), x.nrows());
+    let mut sum = identity.clone();
     for j in (1..=28).rev() {
-        sum = Matrix::identity(n, n) + x * sum / Complex::from((j + k) as f64);
+        sum = &identity + (x * sum).unscale((j + k) as f64);
     }
-    sum / Complex::from((1..=k).product::<usize>() as f64)
+    sum.unscale((1..=k).product::<usize>() as f64)
 }
 
 /// Moduli of all entries.
@@ -469,15 +545,27 @@ pub fn sizes(of: &Matrix) -> DMatrix<f64> {
 }
 
 /// e^x and its derivative along g, likewise.
-fn series_with(x: &Matrix, g: &Matrix) -> [Matrix; 2] {
-    let identity = Matrix::identity(x.nrows(), x.nrows());
-    let (mut sum, mut slope) = (identity.clone(), x.map(|_| Complex::from(0.0)));
+fn series_with<T: ComplexField<RealField = f64>>(x: &DMatrix<T>, g: &DMatrix<T>) -> [DMatrix<T>; 2] {
+    let identity = DMatrix::<T>::identity(x.nrows(), x.nrows());
+    let (mut sum, mut slope) = (identity.clone(), DMatrix::zeros(x.nrows(), x.nrows()));
     for j in (1..=29).rev() {
-        let over = Complex::from(f64::from(j));
-        slope = (g * &sum + x * slope) / over;
-        sum = &identity + x * sum / over;
+        slope = (g * &sum + x * slope).unscale(f64::from(j));
+        sum = &identity + (x * sum).unscale(f64::from(j));
     }
     [sum, slope]
+}
+
+/// xᵏ/k! and its derivative along g, of which nothing is zero.
+fn power_with(x: &DMatrix<f64>, g: Option<&DMatrix<f64>>, k: u32) -> [DMatrix<f64>; 2] {
+    let n = x.nrows();
+    let (mut power, mut slope) = (DMatrix::identity(n, n), DMatrix::zeros(n, n));
+    for j in 1..=k {
+        if let Some(g) = g {
+            slope = (g * &power + x * slope) / f64::from(j);
+        }
+        power = x * power / f64::from(j);
+    }
+    [power, slope]
 }
 
 /// At least the 2-norm, and at most n^(1/16) times it.

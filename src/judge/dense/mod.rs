@@ -32,7 +32,7 @@ impl<'a> Wanted<'a> {
     pub fn quick(form: Form, weights: Weights, systems: &'a [System]) -> Self {
         let both = |system: &System| {
             let share = 1.0 + system.own_share();
-            system.solved(form).map(|Bounded { value, error }| Bounded { value, error: error * share })
+            system.solved(form).map(|known| known.scaled(share))
         };
         Wanted { form, weights, systems, matrices: crate::parallel::map(systems, &both) }
     }
@@ -41,7 +41,7 @@ impl<'a> Wanted<'a> {
     pub fn certify(&mut self, at: usize, truth: [Matrix; 2]) {
         let share = 1.0 / (1.0 + self.systems[at].own_share());
         for (known, value) in self.matrices[at].iter_mut().zip(truth) {
-            known.error *= share;
+            *known = known.clone().scaled(share);
             known.value = value;
         }
     }
@@ -53,7 +53,7 @@ impl<'a> Wanted<'a> {
 
     /// The value of an entry's part, and what it may be off.
     fn part(&self, name: DenseName, [at, r, c]: [usize; 3], part: usize) -> (f64, f64) {
-        let Bounded { value, error } = &self.matrices[at][name as usize];
+        let Bounded { value, error, .. } = &self.matrices[at][name as usize];
         (parts(value[(r, c)])[part], error[(r, c)])
     }
 }

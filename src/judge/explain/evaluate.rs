@@ -16,8 +16,8 @@ use num_complex::Complex64;
 use super::column::{Cell, Column};
 use super::functions::{applied, divided, modulus, of_phi, rounded, times};
 use super::point::{Point, offset, position};
-use crate::judge::budget::coupled::Off;
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
+use crate::judge::dense::bounds::Bounded;
 use crate::judge::model::phi_of_each;
 use crate::judge::ulp::Format;
 use crate::problem::{OutputGradients, Problem};
@@ -85,7 +85,7 @@ pub struct Evaluator<'a> {
     /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
     /// Ā of a dense A at each position that is computed, of a channel.
-    transitions: HashMap<(usize, Id), Rc<Vec<Option<Off>>>>,
+    transitions: HashMap<(usize, Id), Rc<Vec<Option<Bounded>>>>,
     /// Memory of columns of all positions that are forgotten: to allocate it costs as much as to compute what is in it.
     memory: Vec<Vec<Cell>>,
 }
@@ -319,7 +319,7 @@ impl<'a> Evaluator<'a> {
                     let found = self.systems(graph, *of, channel, k, form.formula().is_rational());
                     let found = found.map(|systems| systems.coefficient(terms));
                     for n in 0..width {
-                        let of_state = |off: &Off| (off.value[(n, 0)], off.error[(n, 0)]);
+                        let of_state = |off: &Bounded| (off.value[(n, 0)], off.error[(n, 0)]);
                         column.set(k, n, found.as_ref().map_or(UNKNOWN, of_state));
                     }
                 }

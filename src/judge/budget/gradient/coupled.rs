@@ -31,11 +31,10 @@ use super::total::Total;
 use crate::formula::Function::{Phi, Power};
 use crate::formula::{Term, Transition};
 use crate::judge::budget::coupled::{
-    After, Coupled, NUDGE, Off, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, least,
-    matrix,
+    After, Coupled, NUDGE, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, matrix,
 };
 use crate::judge::budget::states;
-use crate::judge::dense::bounds::{Matrix, System, sizes};
+use crate::judge::dense::bounds::{Bounded, Derivative, Matrix, System, least, sizes};
 use crate::problem::Operand;
 
 /// Roundings of a product of three or four numbers, and of what is added to it.
@@ -75,13 +74,13 @@ impl Channel<'_> {
             (0..len).map(|l| column(problem, (&problem.c, problem.c_operand), at, l)).collect();
 
         let early = problem.reads_before();
-        let identity = Off::by_entries(Matrix::identity(n, n), DMatrix::zeros(n, n));
+        let identity = Bounded::by_entries(Matrix::identity(n, n), DMatrix::zeros(n, n));
         let arriving = |l: usize| {
             let ((e, error), size) = (readout.steps[l].read, sizes(&c[l]));
             let off = &size * (error + each * (e.abs() + error)) + size.map(|_| lost);
-            (Off::by_entries(&c[l] * Complex64::from(e), off), size * e.abs())
+            (Bounded::by_entries(&c[l] * Complex64::from(e), off), size * e.abs())
         };
-        let none = || (Off::by_entries(nothing.clone(), DMatrix::zeros(n, 1)), DMatrix::zeros(n, 1));
+        let none = || (Bounded::by_entries(nothing.clone(), DMatrix::zeros(n, 1)), DMatrix::zeros(n, 1));
         let cotangents = |last: Matrix, order: &[usize]| {
             let exact = last.map(|_| 0.0);
             let mut walk = Walk::new((problem.weights, dense), WINDOW, (last, exact));
@@ -145,7 +144,7 @@ impl Channel<'_> {
             let of_power = |k: i32| -> Vec<Term> {
                 formula.now().iter().filter(|term| term.delta == k).copied().collect()
             };
-            let explicit: Vec<(Off, f64, f64)> = (1..=3)
+            let explicit: Vec<(Bounded, f64, f64)> = (1..=3)
                 .map(|k| (k, of_power(k)))
                 .filter(|(_, terms)| !terms.is_empty())
                 .map(|(k, terms)| {
@@ -185,7 +184,7 @@ impl Channel<'_> {
             for (way, (x, p)) in ways.iter().enumerate() {
                 let (before, after) = places(way, l);
                 let seen = if early { before } else { before + 1 };
-                let read = |walk: &Walk, row_of: &Off, at: usize| {
+                let read = |walk: &Walk, row_of: &Bounded, at: usize| {
                     let (product, carried) = walk.read(&row_of.value.transpose(), at);
                     let state = walk.after(at);
                     let reach = sizes(&state.x) + &state.error.0;
@@ -193,7 +192,7 @@ impl Channel<'_> {
                     let off = least(row_of.error.dot(&reach), row_of.norm * reach.norm());
                     real(product.re, carried + off + row * (size + off) + lost, size + off)
                 };
-                let exact = |of: &Matrix| Off::by_entries(of.clone(), of.map(|_| 0.0));
+                let exact = |of: &Matrix| Bounded::by_entries(of.clone(), of.map(|_| 0.0));
                 y[l].add(&read(x, &exact(&c[l]), seen));
                 du[l].add(&read(p, b_bar, after));
                 for (of, by, error) in &explicit {
@@ -224,7 +223,7 @@ impl Channel<'_> {
 
 impl Pull<'_> {
     /// ∂L/∂z and ∂L/∂B, for a Δ with this relative error.
-    fn bounded(&self, delta: f64, epsilon: f64) -> [Off; 2] {
+    fn bounded(&self, delta: f64, epsilon: f64) -> [Bounded; 2] {
         let mut now = self.at(delta);
         if epsilon > 0.0 {
             let nudge = NUDGE / (1.0 + self.a.norm() * delta.abs());
@@ -237,7 +236,7 @@ impl Pull<'_> {
     }
 
     /// Both for a Δ that is exact.
-    fn at(&self, delta: f64) -> [Off; 2] {
+    fn at(&self, delta: f64) -> [Bounded; 2] {
         let (n, formula) = (self.b.nrows(), self.channel.form.formula());
         let z = self.a * Complex64::from(delta);
         let system = |z: Matrix| {
@@ -248,7 +247,8 @@ impl Pull<'_> {
                 self.channel.contract.dense,
             )
         };
-        let zero = |columns: usize| Off::by_entries(Matrix::zeros(n, columns), DMatrix::zeros(n, columns));
+        let zero =
+            |columns: usize| Bounded::by_entries(Matrix::zeros(n, columns), DMatrix::zeros(n, columns));
         let (mut dz, mut db) = (zero(n), zero(1));
         // All cotangents of B̄ u, times c Δᵏ u.
         let given = |term: &Term| {
@@ -274,7 +274,7 @@ impl Pull<'_> {
                 let back = |p: &Matrix, error: &DMatrix<f64>| {
                     let reach = sizes(p) + error;
                     let own = sizes(&r).transpose() * (error + &reach * self.row) + off.transpose() * reach;
-                    Off::by_entries(r.transpose() * p, own)
+                    Bounded::by_entries(r.transpose() * p, own)
                 };
                 for [p, x] in &self.ways {
                     let reach = sizes(&x.x) + &x.error.0;
@@ -282,7 +282,7 @@ impl Pull<'_> {
                     add_product(
                         &mut dz,
                         &back(&p.x, &p.error.0),
-                        &Off::by_entries(&r * &x.x, own),
+                        &Bounded::by_entries(&r * &x.x, own),
                         self.each,
                     );
                 }
@@ -291,7 +291,7 @@ impl Pull<'_> {
                     let back = back(&q.value, &q.error);
                     let on = &r * &self.b * Complex64::from(alpha.value());
                     let own = (sizes(&r) * self.row + &off) * sizes(&self.b) * alpha.value();
-                    add_product(&mut dz, &back, &Off::by_entries(on, own), self.each);
+                    add_product(&mut dz, &back, &Bounded::by_entries(on, own), self.each);
                     db.value += &back.value;
                     db.add(&(&back.error + sizes(&back.value) * self.each));
                 }
@@ -312,14 +312,14 @@ impl Pull<'_> {
                 }
             }
             // Each product with z rounds, and what is off goes on through it.
-            let through = |z: &Matrix, of: &Off| {
+            let through = |z: &Matrix, of: &Bounded| {
                 let size = sizes(z);
                 let own = &size * &of.error + &size * (sizes(&of.value) + &of.error) * (self.row + self.each);
-                Off::by_entries(z * &of.value, own)
+                Bounded::by_entries(z * &of.value, own)
             };
             let mut back = of_power.pop().expect("there is one");
             for k in (0..most).rev() {
-                let exact = Off::by_entries(self.b.clone(), self.b.map(|_| 0.0));
+                let exact = Bounded::by_entries(self.b.clone(), self.b.map(|_| 0.0));
                 let on = (0..k).fold(exact, |on, _| through(&z, &on));
                 add_product(&mut dz, &back, &on, self.each);
                 let mut next = of_power[k].clone();
@@ -335,7 +335,7 @@ impl Pull<'_> {
     }
 
     /// Shares of e^z and the φ-functions.
-    fn through_exponential(&self, z: &Matrix, given: &dyn Fn(&Term) -> Off) -> [Off; 2] {
+    fn through_exponential(&self, z: &Matrix, given: &dyn Fn(&Term) -> Bounded) -> [Bounded; 2] {
         let Channel { form, problem, contract, .. } = *self.channel;
         let (n, formula) = (z.nrows(), form.formula());
         let m = n + formula.phis();
@@ -386,29 +386,30 @@ impl Pull<'_> {
         let halvings = system(plain.transpose()).halvings.max(system(plain).halvings);
         let mut along = Matrix::zeros(m, m);
         along.view_mut((0, 0), (n, m)).copy_from(&(&scaled / Complex64::from(by_g)));
-        let derivative = system(w(by_b)).derivative(&along, halvings);
-        let kappa = derivative.sensitivity;
-        let lost = 4.0 * (m * m) as f64 * contract.dense.underflow * (1.0 + kappa) * (1.0 + halvings as f64);
+        // What G is off is no share of any exponential's.
         let count = 1.0 + formula.phis() as f64;
-        let norm = count * by_g * derivative.error + kappa * scaled_off.norm() + lost;
-        let corner = derivative.value.view((0, 0), (n, m)) * Complex64::from(by_g);
-        let dz = corner.columns(0, n).into_owned();
-        let of_z = Off { error: dz.map(|_| norm), value: dz, norm };
-        let db = match m > n {
-            true => corner.columns(n, 1) / Complex64::from(by_b),
-            false => Matrix::zeros(n, 1),
+        let mut along_off = DMatrix::zeros(m, m);
+        along_off.view_mut((0, 0), (n, m)).copy_from(&(&scaled_off / (by_g * count)));
+        let Derivative { of, sensitivity } = system(w(by_b)).derivative(&along, &along_off, halvings);
+        let underflows = 4.0 * (m * m) as f64 * (1.0 + sensitivity) * (1.0 + halvings as f64);
+        let lost = contract.dense.underflow * underflows;
+        let part = |first: usize, columns: usize, by: f64| {
+            let (value, error) =
+                (of.value.view((0, first), (n, columns)), of.error.view((0, first), (n, columns)));
+            let error = (error * (count * by_g)).add_scalar(lost) * by;
+            Bounded::new(value * Complex64::from(by_g * by), error, (of.norm * count * by_g + lost) * by)
         };
-        let norm = if m > n { norm / by_b } else { 0.0 };
-        [of_z, Off { error: db.map(|_| norm), value: db, norm }]
+        let nothing = Bounded::by_entries(Matrix::zeros(n, 1), DMatrix::zeros(n, 1));
+        [part(0, n, 1.0), if m > n { part(n, 1, 1.0 / by_b) } else { nothing }]
     }
 }
 
-fn transposed(of: &Off) -> Off {
-    Off { value: of.value.transpose(), error: of.error.transpose(), norm: of.norm }
+fn transposed(of: &Bounded) -> Bounded {
+    Bounded { value: of.value.transpose(), error: of.error.transpose(), norm: of.norm }
 }
 
 /// Adds p xᵀ, each of whose products rounds by so much.
-fn add_product(to: &mut Off, p: &Off, x: &Off, each: f64) {
+fn add_product(to: &mut Bounded, p: &Bounded, x: &Bounded, each: f64) {
     let (reach, on) = (sizes(&p.value) + &p.error, (sizes(&x.value) + &x.error).transpose());
     let own = &p.error * &on + sizes(&p.value) * x.error.transpose() + reach * on * each;
     to.value += &p.value * x.value.transpose();

@@ -168,7 +168,7 @@ impl Failing<'_> {
                 .z
                 .map(|z| factors[1..].iter().rev().fold(Complex64::ZERO, |sum, factor| (sum + factor) * z));
             let value = (sum + &identity * Complex64::from(factors[0])) * of * Complex64::from(delta);
-            Some(Bounded { value, error })
+            Some(Bounded::by_entries(value, error))
         };
         let computed = format!("{}, powers of each entry", written(self.name, formula, SPECIFIED));
         let what = "powers of ΔA are taken of each entry, and not of the matrix";
@@ -180,7 +180,7 @@ impl Failing<'_> {
     fn by_entries(&self, place: usize, of: impl Fn(Complex64) -> Complex64) -> Bounded {
         let value = self.system(place).z.map(of);
         let error = value.map(|x| 16.0 * x.norm() * self.system(place).unit());
-        Bounded { value, error }
+        Bounded::by_entries(value, error)
     }
 
     /// A series of e^z that ends early, of z or of as much of it as these kernels take, and then squared.
@@ -200,7 +200,7 @@ impl Failing<'_> {
             let factors: Vec<f64> = (0..=degree).map(|k| Function::Phi(0).coefficient(k)).collect();
             system.of_powers(&factors, (1.0, &identity)).error
         };
-        Bounded { value: sum, error }
+        Bounded::by_entries(sum, error)
     }
 
     /// B̄ with series of φ-functions that end early, of all of z.
@@ -240,18 +240,18 @@ impl Failing<'_> {
                 let (formula, added) = (self.tensor(self.system(place)), of_term(place));
                 let sizes = added.value.map(|x| x.norm() * slack);
                 let error = formula.error + (added.error + sizes) * factor.abs();
-                Some(Bounded { value: formula.value + added.value * Complex64::from(factor), error })
+                Some(Bounded::by_entries(formula.value + added.value * Complex64::from(factor), error))
             };
             let (name, what, computed) = self.added(term, factor);
             all.push(Hypothesis::new(name, &what, &computed, Box::new(values)).with_numbers(1));
         }
         if self.name == DenseName::ABar {
             let ones = |place: usize| {
-                let Bounded { mut value, error } = self.tensor(self.system(place));
+                let Bounded { mut value, error, .. } = self.tensor(self.system(place));
                 (0..value.nrows()).for_each(|r| {
                     (0..value.ncols()).for_each(|c| value[(r, c)] += f64::from(u8::from(r != c)))
                 });
-                Some(Bounded { error: error.add_scalar(self.system(place).unit()), value })
+                Some(Bounded::by_entries(value, error.add_scalar(self.system(place).unit())))
             };
             let computed = written(self.name, self.formula(), SPECIFIED);
             let what = "1 is added to every entry in the place of I";
@@ -332,7 +332,7 @@ impl Failing<'_> {
                 let values = move |place: usize| {
                     let parts = formula.now().iter().enumerate();
                     let parts = parts.map(|(j, &own)| self.of_term(place, if i == j { other } else { own }));
-                    parts.reduce(|a, b| Bounded { value: a.value + b.value, error: a.error + b.error })
+                    parts.reduce(|a, b| Bounded::by_entries(a.value + b.value, a.error + b.error))
                 };
                 let [own, text] = [term, other].map(|term| term_text(self.name, term, SPECIFIED));
                 let computed = formula
@@ -355,7 +355,7 @@ fn unit(k: usize) -> Vec<f64> {
 
 fn product(a: &Bounded, b: &Bounded) -> Bounded {
     let error = sizes(&a.value) * &b.error + &a.error * (sizes(&b.value) + &b.error) * 2.0;
-    Bounded { value: &a.value * &b.value, error }
+    Bounded::by_entries(&a.value * &b.value, error)
 }
 
 /// Terms of a sum; none of what is no sum.

@@ -26,8 +26,8 @@ impl Failing<'_> {
         for (format, name) in ROUNDED.into_iter().filter(|&(format, _)| self.is_on_grid(format)) {
             let of_system = move |place: usize| {
                 let unit = 0.5f64.powi(format.precision);
-                let Bounded { value, error } = self.tensor(self.system(place));
-                Some(Bounded { value, error: error * (unit / self.system(place).unit()) })
+                let Bounded { value, error, .. } = self.tensor(self.system(place));
+                Some(Bounded::by_entries(value, error * (unit / self.system(place).unit())))
             };
             let what =
                 format!("results are numbers of {name}, and errors as large as those of arithmetic in it");
@@ -62,7 +62,7 @@ impl Failing<'_> {
                     system.with((1.0, sizes, system.b.clone())).of_state(Transition::Exponential).value;
                 let [exact, _] = system.solved(self.wanted.form);
                 let each = 2.0 * self.elements.n as f64 * system.unit();
-                Some(Bounded { value: exact.value, error: grown.map(|x| each * x.norm()) })
+                Some(Bounded::by_entries(exact.value, grown.map(|x| each * x.norm())))
             };
             let what = "errors are as large as those of a series of e^z that is taken of all of z, without halving it";
             all.push(Hypothesis::new("series-unscaled", what, "Σ_k (ΔA)ᵏ/k!", Box::new(of_system)));
@@ -166,7 +166,7 @@ fn simulated(value: Matrix, done: Matrix) -> Bounded {
         true => LIKE * off.iter().map(|x| x.norm()).fold(0.0, f64::max),
         false => f64::INFINITY,
     };
-    Bounded { error: value.map(|_| error), value }
+    Bounded::by_entries(value.clone(), value.map(|_| error))
 }
 
 /// Rounding of the arithmetic of a system: to f32, or none beside double's own.

@@ -116,7 +116,7 @@ impl Failing<'_> {
             let near = self.with(place, factor * (1.0 + slack), is_of_z)?;
             // Roundings of what the factor is found of.
             let error = known.error + (near.value - &known.value).map(Complex64::norm) * 4.0;
-            Some(Bounded { value: known.value, error })
+            Some(Bounded::by_entries(known.value, error))
         };
         let symbols = match is_of_z {
             true => Symbols { z: Some("§"), ..SPECIFIED },
@@ -236,11 +236,11 @@ impl Failing<'_> {
         let slack = 0.5f64.powi(self.got.format.precision);
         let values = move |place: usize| {
             let parts = basis.iter().zip(&coefficients).map(|(&term, &by)| {
-                let Bounded { value, error } = self.of_term(place, term);
+                let Bounded { value, error, .. } = self.of_term(place, term);
                 let error = (error + value.map(|x| x.norm() * slack)) * by.abs();
-                Bounded { value: value * Complex64::from(by), error }
+                Bounded::by_entries(value * Complex64::from(by), error)
             });
-            parts.reduce(|a, b| Bounded { value: a.value + b.value, error: a.error + b.error })
+            parts.reduce(|a, b| Bounded::by_entries(a.value + b.value, a.error + b.error))
         };
         let sum = Hypothesis::new("other-sum", "another sum is computed", &computed, Box::new(values));
         Some(sum.with_numbers(count))

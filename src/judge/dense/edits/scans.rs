@@ -187,10 +187,10 @@ impl Failing<'_> {
         });
         let lost = |(words, rows, columns): (String, Range<usize>, Range<usize>)| {
             let values = move |place: usize| {
-                let [Bounded { mut value, mut error }, _] = self.system(place).solved(self.wanted.form);
+                let [Bounded { mut value, mut error, .. }, _] = self.system(place).solved(self.wanted.form);
                 value.view_range_mut(rows.clone(), columns.clone()).fill(Complex64::ZERO);
                 error.view_range_mut(rows.clone(), columns.clone()).fill(0.0);
-                Some(Bounded { value, error })
+                Some(Bounded::by_entries(value, error))
             };
             let (what, computed) = (format!("{words} of Ā are 0"), format!("{specified}, but 0 in {words}"));
             Hypothesis::new("a-bar-in-part", &what, &computed, Box::new(values))

@@ -35,14 +35,14 @@ impl Failing<'_> {
                 let value = sum.value.zip_map(&difference.value, |s, d| {
                     Complex64::new(f64::midpoint(s.re, d.re), f64::midpoint(s.re, -d.re))
                 });
-                Some(Bounded { value, error: sum.error + difference.error })
+                Some(Bounded::by_entries(value, sum.error + difference.error))
             };
             let what = "the real part of complex products is ac + bd in the place of ac − bd";
             let computed = format!("{specified}, i² = 1");
             all.push(Hypothesis::new("complex-product", what, &computed, Box::new(split)));
             let conjugated = |place: usize| {
-                let Bounded { value, error } = self.tensor(self.system(place));
-                Some(Bounded { value: value.conjugate(), error })
+                let Bounded { value, error, .. } = self.tensor(self.system(place));
+                Some(Bounded::by_entries(value.conjugate(), error))
             };
             let text = format!("conj({specified})");
             all.push(Hypothesis::new(
@@ -55,9 +55,9 @@ impl Failing<'_> {
                 let (delta, a, b) = self.system(place).step();
                 let identity = Matrix::identity(a.nrows(), a.nrows());
                 let Bounded { value: of, .. } = self.tensor(&self.system(place).with((delta, a, identity)));
-                let Bounded { value, error } = self.tensor(self.system(place));
+                let Bounded { value, error, .. } = self.tensor(self.system(place));
                 let [of, b] = [of, b].map(|m| m.map(|x| Complex64::from(x.im)));
-                Some(Bounded { value: value + of * b * Complex64::from(2.0), error: error * 2.0 })
+                Some(Bounded::by_entries(value + of * b * Complex64::from(2.0), error * 2.0))
             };
             if self.name == DenseName::BBar {
                 let what = "the real part of the product with B is ac + bd in the place of ac − bd";
@@ -73,7 +73,7 @@ impl Failing<'_> {
                 ("read-planar", "pairs are read as all real parts, and then all imaginary ones", false),
             ] {
                 let moved = move |place: usize| {
-                    let Bounded { value, error } = self.tensor(self.system(place));
+                    let Bounded { value, error, .. } = self.tensor(self.system(place));
                     let (n, m) = value.shape();
                     let number = |at: usize| value[(at / m, at % m)];
                     let part = |at: usize| {
@@ -86,7 +86,7 @@ impl Failing<'_> {
                         let [re, im] = if is_planar { [2 * at, 2 * at + 1] } else { [at, n * m + at] };
                         Complex64::new(part(re), part(im))
                     });
-                    Some(Bounded { value, error: DMatrix::from_element(n, m, error.max()) })
+                    Some(Bounded::by_entries(value, DMatrix::from_element(n, m, error.max())))
                 };
                 all.push(Hypothesis::new(
                     name,
@@ -101,14 +101,14 @@ impl Failing<'_> {
             ("result-by-rows", "the result lies row by row, and is read column by column", false),
         ] {
             let moved = move |place: usize| {
-                let Bounded { value, error } = self.tensor(self.system(place));
+                let Bounded { value, error, .. } = self.tensor(self.system(place));
                 let (n, m) = value.shape();
                 let from = |r: usize, c: usize| match is_by_columns {
                     true => ((r * m + c) % n, (r * m + c) / n),
                     false => ((c * n + r) / m, (c * n + r) % m),
                 };
                 let error = DMatrix::from_fn(n, m, |r, c| error[from(r, c)]);
-                Some(Bounded { value: Matrix::from_fn(n, m, |r, c| value[from(r, c)]), error })
+                Some(Bounded::by_entries(Matrix::from_fn(n, m, |r, c| value[from(r, c)]), error))
             };
             // A matrix as wide as high is transposed.
             if self.elements.n != self.elements.columns {
@@ -121,8 +121,8 @@ impl Failing<'_> {
             let exchanged = |place: usize| {
                 let (delta, a, b) = self.system(place).step();
                 let turned = (delta, a.transpose(), b.transpose());
-                let Bounded { value, error } = self.tensor(&self.system(place).with(turned));
-                Some(Bounded { value: value.transpose(), error: error.transpose() })
+                let Bounded { value, error, .. } = self.tensor(&self.system(place).with(turned));
+                Some(Bounded::by_entries(value.transpose(), error.transpose()))
             };
             let what = "B stands on the left of what multiplies it, or is solved for from the right";
             let others = written(self.name, self.formula(), Symbols { b: "", ..SPECIFIED });
@@ -232,10 +232,10 @@ impl Failing<'_> {
             }
             if self.is_on_grid(format) {
                 let values = move |place: usize| {
-                    let Bounded { value, error } = self.tensor(self.system(place));
+                    let Bounded { value, error, .. } = self.tensor(self.system(place));
                     let error =
                         error.zip_map(&value, |error, x| error + format.rounding_error(x.norm() + error));
-                    Some(Bounded { value, error })
+                    Some(Bounded::by_entries(value, error))
                 };
                 let (edit, what) = (format!("result-in-{name}"), format!("the result is rounded to {name}"));
                 let computed = format!("{name}({})", written(self.name, self.formula(), SPECIFIED));

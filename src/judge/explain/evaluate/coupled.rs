@@ -7,9 +7,8 @@ use num_complex::Complex64;
 
 use super::{Evaluator, UNKNOWN};
 use crate::formula::Form;
-use crate::judge::budget::coupled::{After, Off, Step, Systems, Walk};
-use crate::judge::dense::Matrix;
-use crate::judge::dense::bounds::sizes;
+use crate::judge::budget::coupled::{After, Step, Systems, Walk};
+use crate::judge::dense::bounds::{Bounded, Matrix, sizes};
 use crate::judge::explain::column::Column;
 use crate::judge::explain::functions::{applied, rounded};
 use crate::judge::explain::point::{Point, position};
@@ -97,7 +96,7 @@ impl Evaluator<'_> {
         graph: &Graph,
         (id, form, [step, a]): (Id, Form, [Id; 2]),
         channel: (usize, usize),
-    ) -> Rc<Vec<Option<Off>>> {
+    ) -> Rc<Vec<Option<Bounded>>> {
         let key = (channel.0 * self.problem.shape.dim + channel.1, id);
         if let Some(known) = self.transitions.get(&key) {
             return known.clone();
@@ -115,9 +114,9 @@ impl Evaluator<'_> {
     }
 
     /// A node that is a matrix, or a number, at the k-th position that is computed.
-    fn matrix(&mut self, graph: &Graph, id: Id, channel: (usize, usize), k: usize) -> Option<Off> {
+    fn matrix(&mut self, graph: &Graph, id: Id, channel: (usize, usize), k: usize) -> Option<Bounded> {
         let n = self.problem.shape.dstate;
-        let exact = |value: Matrix| Off::by_entries(value, DMatrix::zeros(n, n));
+        let exact = |value: Matrix| Bounded::by_entries(value, DMatrix::zeros(n, n));
         match *graph.op(id) {
             Op::Number(number) => Some(exact(Matrix::identity(n, n) * Complex64::from(number.value()))),
             Op::Transition(form, of) => self.transitions(graph, (id, form, of), channel)[k].clone(),
@@ -136,20 +135,20 @@ impl Evaluator<'_> {
                     of.iter().map(|id| self.matrix(graph, *id, channel, k)).collect::<Option<Vec<_>>>()?;
                 factors.into_iter().reduce(|a, b| {
                     let error = &a.error * (sizes(&b.value) + &b.error) + sizes(&a.value) * &b.error;
-                    Off::by_entries(&a.value * &b.value, error)
+                    Bounded::by_entries(&a.value * &b.value, error)
                 })
             }
             Op::Apply(function, of) => {
                 let mut off = self.matrix(graph, of, channel, k)?;
                 let pairs = off.value.iter_mut().zip(off.error.iter_mut());
                 pairs.for_each(|(value, error)| (*value, *error) = applied(function, *value, *error));
-                Some(Off::by_entries(off.value, off.error))
+                Some(Bounded::by_entries(off.value, off.error))
             }
             Op::Round(of, to) => {
                 let mut off = self.matrix(graph, of, channel, k)?;
                 let pairs = off.value.iter_mut().zip(off.error.iter_mut());
                 pairs.for_each(|(value, error)| (*value, *error) = rounded(*value, *error, to));
-                Some(Off::by_entries(off.value, off.error))
+                Some(Bounded::by_entries(off.value, off.error))
             }
             Op::Choose { when: Condition::At(place), yes, no } => {
                 let l = self.positions.start + k;
@@ -205,11 +204,8 @@ impl Evaluator<'_> {
                 && at.contains(l)
             {
                 let by = factor.value();
-                a_bar = Off {
-                    value: a_bar.value * Complex64::from(by),
-                    error: a_bar.error * by.abs(),
-                    norm: a_bar.norm * by.abs(),
-                };
+                a_bar = a_bar.scaled(by.abs());
+                a_bar.value *= Complex64::from(by);
             }
             let (value, error) = vector(&drive, k);
             let size = sizes(&value);
@@ -224,7 +220,8 @@ impl Evaluator<'_> {
             if scan.exclusive {
                 set(column, k, (&before.x, &before.error.0));
             }
-            let next = Rc::new(Step { a_bar: Rc::new(a_bar), input: Off::by_entries(value, error), size });
+            let next =
+                Rc::new(Step { a_bar: Rc::new(a_bar), input: Bounded::by_entries(value, error), size });
             let (mut other, mut narrow) = (other, None);
             if let Some((to, _)) = stored {
                 let x = other.unwrap_or_else(|| &next.a_bar.value * &walk.last().x + &next.input.value);
