@@ -239,7 +239,7 @@ impl Layout {
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
         {
             if found == 0 {
-                return Err(size(name, what, 0, "at least 1".into(), "an empty run has nothing to judge"));
+                return Err(empty(name, what));
             }
         }
         Ok(())
@@ -564,6 +564,11 @@ pub(super) fn misshapen(
 ) -> RecordError {
     let (expected, hint) = (expected.into(), hint.into());
     RecordError::Shape { name: info.called(name), found: shape_text(&info.shape), expected, hint }
+}
+
+/// Error for a size of 0.
+pub(super) fn empty(name: &str, what: &'static str) -> RecordError {
+    size(name, what, 0, "at least 1".to_owned(), "an empty run has nothing to judge")
 }
 
 pub(super) fn size(
