@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 
 import numpy
 import pytest
@@ -128,6 +130,19 @@ def run():
     """Inputs, and what `zoh` makes of them."""
     inputs = drawn()
     return inputs, reference(**inputs)[0]
+
+
+@pytest.fixture
+def module_of(monkeypatch):
+    """Makes modules of other code: of this name, with these functions."""
+
+    def made(name, **functions):
+        module = types.ModuleType(name)
+        vars(module).update(functions)
+        monkeypatch.setitem(sys.modules, name, module)
+        return module
+
+    return made
 
 
 def needed(name, of=None):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import types
 
 import numpy
 import pytest
@@ -80,12 +79,7 @@ def test_a_scan_is_judged_with_its_states():
         assert holdfast.check_mamba3(**inputs, dout=numpy.ones_like(out), grads=grads).passed == (factor == 1)
 
 
-def kernel_of(monkeypatch, mamba3_siso_combined):
-    """Module as mamba_ssm has it, with this function."""
-    kernel = types.ModuleType("mamba_ssm.ops.triton.mamba3.mamba3_siso_combined")
-    kernel.mamba3_siso_combined = mamba3_siso_combined
-    monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
-    return kernel
+MODULE = "mamba_ssm.ops.triton.mamba3.mamba3_siso_combined"
 
 
 def judged(paths):
@@ -93,12 +87,12 @@ def judged(paths):
     return holdfast.Report.from_json(said.stdout)
 
 
-def test_calls_of_the_kernel_are_recorded(monkeypatch, tmp_path):
+def test_calls_of_the_kernel_are_recorded(module_of, tmp_path):
     def mamba3_siso_combined(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, chunk_size=64, cu_seqlens=None, quantized=None):
         out, states = scanned(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z)
         return (out, *states) if cu_seqlens is None else (out, states)
 
-    kernel = kernel_of(monkeypatch, mamba3_siso_combined)
+    kernel = module_of(MODULE, mamba3_siso_combined=mamba3_siso_combined)
     with pytest.warns(UserWarning, match="`quantized` of mamba3_siso_combined is given"):
         with holdfast.capture(tmp_path / "run.safetensors", source="a test") as recorded:
             kernel.mamba3_siso_combined(**drawn(), chunk_size=32)
@@ -141,8 +135,8 @@ def of_torch(torch, wrong=None):
 
 
 @pytest.mark.parametrize(("wrong", "failing"), [(None, ()), ("DT", ("grad.delta",)), ("Input_States", ("grad.initial_B",))])
-def test_calls_of_the_kernel_are_recorded_with_their_gradients(torch, monkeypatch, tmp_path, wrong, failing):
-    kernel = kernel_of(monkeypatch, of_torch(torch, wrong))
+def test_calls_of_the_kernel_are_recorded_with_their_gradients(torch, module_of, tmp_path, wrong, failing):
+    kernel = module_of(MODULE, mamba3_siso_combined=of_torch(torch, wrong))
     leaves = {name: torch.tensor(array, requires_grad=True) for name, array in drawn().items()}
     shapes = (ANGLES,), (HEADDIM, STATES), (STATES,), (HEADDIM,)
     states = tuple(torch.randn(BATCH, HEADS, *shape, requires_grad=True) for shape in shapes)
