@@ -8,7 +8,6 @@ use crate::judge::dense::{Stored, System};
 use crate::judge::scan;
 use crate::judge::ulp::Format;
 use crate::problem::Stages;
-use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Computed, DenseRun, DenseValues};
 use crate::promise::DensePromise;
 use crate::results::{CaseResult, Verdict};
@@ -121,10 +120,7 @@ fn certified(run: &DenseRun, chosen: &[usize]) -> usize {
 
 /// Systems to judge: all, or as many as channels are asked for, drawn by the seed.
 fn chosen(name: &str, count: usize, options: &Options) -> Vec<usize> {
-    match options.channels.filter(|&channels| channels < count) {
-        Some(channels) => Draw::new(options.seed, &format!("check/{name}")).choose(channels, count),
-        None => (0..count).collect(),
-    }
+    super::drawn(name, options, options.channels.unwrap_or(count), count)
 }
 
 /// As it is stated, or as outputs are stored.

@@ -310,6 +310,11 @@ fn place(
     Place { id: String::new(), regime: name.to_owned(), inputs, backend: BACKEND.to_owned(), rerun }
 }
 
+/// So many of all, drawn by the seed, ascending.
+fn drawn(name: &str, options: &Options, count: usize, all: usize) -> Vec<usize> {
+    Draw::new(options.seed, &format!("check/{name}")).choose(count, all)
+}
+
 /// Identifies what is compared of a file, under a label if there is one.
 fn id_of(name: &str, label: &str) -> String {
     if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") }

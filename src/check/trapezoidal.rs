@@ -7,7 +7,6 @@ use crate::formula::Textbook;
 use crate::judge::scan::{self, Described, Place};
 use crate::judge::trapezoidal::{self as judge, Bounded, Wanted};
 use crate::problem::fingerprint::of_inputs;
-use crate::problem::inputs::Draw;
 use crate::problem::recorded::TrapezoidalRun;
 use crate::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
 use crate::problem::{Operand, Shape, Stages, Weights};
@@ -138,11 +137,7 @@ fn described(problem: &Trapezoidal) -> Described {
 fn units(problem: &Trapezoidal, name: &str, options: &Options) -> Vec<Unit> {
     let all = problem.units();
     let count = options.channels.map_or(all.len(), |channels| channels.div_ceil(problem.sizes.p));
-    if count >= all.len() {
-        return all;
-    }
-    let chosen = Draw::new(options.seed, &format!("check/{name}")).choose(count, all.len());
-    chosen.into_iter().map(|at| all[at]).collect()
+    super::drawn(name, options, count, all.len()).into_iter().map(|at| all[at]).collect()
 }
 
 /// Outputs of these heads with their bounds; and how many have a certified truth.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Operand, OutputGradients, Problem, Shape};
+use super::{OutputGradients, Problem, Shape};
 use crate::tensor::{GradientName, TensorName};
 
 /// Some positions of an item, in a row.
@@ -150,32 +150,23 @@ impl Problem {
             let part = |row: usize| &values[(row * seqlen + start) * width..(row * seqlen + end) * width];
             rows.flat_map(part).copied().collect()
         };
-        let own = |values: &Vec<f32>| of_rows(values, row..row + 1, 1);
-        let of_channel = |values: &Vec<f32>| {
-            let len = values.len() / dim;
-            values[channel * len..(channel + 1) * len].to_vec()
-        };
-        let operand = |operand, values: &Vec<f32>| match operand {
-            Operand::Constant => of_channel(values),
-            Operand::Variable => of_rows(values, group * dstate..(group + 1) * dstate, width),
-        };
-        let initial = self.initial_state.as_ref().zip(sequence.initial);
         let [given, _] = self.states_of_each();
+        let problem = self.of_inputs(|name, values| match name {
+            GradientName::B | GradientName::C if self.varies(name) => {
+                of_rows(values, group * dstate..(group + 1) * dstate, width)
+            }
+            GradientName::InitialState => self.state_of(values, row * given + sequence.initial.unwrap_or(0)),
+            _ if self.varies(name) => of_rows(values, row..row + 1, 1),
+            _ => {
+                let len = values.len() / dim;
+                values[channel * len..(channel + 1) * len].to_vec()
+            }
+        });
         let problem = Problem {
             shape: Shape { batch: 1, dim: 1, dstate, seqlen: end - start, groups: 1 },
-            u: own(&self.u),
-            delta: own(&self.delta),
-            a: of_channel(&self.a),
-            b: operand(self.b_operand, &self.b),
-            c: operand(self.c_operand, &self.c),
-            d: self.d.as_ref().map(of_channel),
-            z: self.z.as_ref().map(own),
-            delta_bias: self.delta_bias.as_ref().map(of_channel),
-            initial_state: initial.map(|(values, slot)| self.state_of(values, row * given + slot)),
+            initial_state: problem.initial_state.filter(|_| sequence.initial.is_some()),
             judged_channels: vec![(0, 0)],
-            held: None,
-            packed: None,
-            ..*self
+            ..problem
         };
         (Cow::Owned(problem), (0, 0))
     }

@@ -10,7 +10,7 @@ use super::{Layout, RecordError, RecordedBackward, RecordedOutput, RecordedRun, 
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Held, InputType, Operand, OutputGradients, Problem, Sequence, Shape};
+use crate::problem::{Held, InputType, OutputGradients, Problem, Sequence, Shape};
 use crate::tensor::{Gradients, Named, TensorName, unravel};
 use crate::tensor_file::{Stored, shape_text, shown};
 
@@ -223,14 +223,10 @@ impl<R: Read + Seek + Send> Recording<R> {
             let index = self.index(name, start + at);
             return Err(RecordError::NotFinite { name: self.called(name), index, value: values[at] });
         }
-        let is_weight = match name {
-            "B" => self.layout.b_operand == Operand::Constant,
-            "C" => self.layout.c_operand == Operand::Constant,
-            name => ["A", "D", "delta_bias", INITIAL_STATE, DLAST_STATE].contains(&name),
-        };
+        let varies = self.layout.positions.contains_key(name);
         // A tensor that is not widened is of its type already.
         let is_wide = self.file.info(name).is_some_and(|info| info.stored.size() >= 4);
-        let claimed = self.layout.claimed.filter(|_| is_wide && !is_weight);
+        let claimed = self.layout.claimed.filter(|_| is_wide && varies);
         self.check_rounded(name, start, &values, claimed.unwrap_or(InputType::F32))?;
         Ok(values)
     }

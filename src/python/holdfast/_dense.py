@@ -111,5 +111,5 @@ def check_dense(
     made += [_spread(tensor, array, leading, is_wide) for tensor, array in named.items() if array is not None]
     stated = {} if arithmetic is None else {"arithmetic": meant("arithmetic", arithmetic, ("f32", "f64"), "in which it was computed")}
     metadata = {**origin(B_bar if A_bar is None else A_bar), **stated}
-    asked = {"channels": systems, "seed": known_seed(seed), "diagnosis": diagnosis, "threads": threads}
+    asked: dict[str, Any] = {"channels": systems, "seed": known_seed(seed), "diagnosis": diagnosis, "threads": threads}
     return judged(made, metadata, name, "holdfast.check_dense(…)", **asked)
