@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import types
 
 import numpy
 import pytest
-from conftest import drawn, halved, reference, scan_of_torch, tensors_of
+from conftest import drawn, halved, reference, scan_of_torch, ssd, tensors_of
 
 import holdfast
 
@@ -73,25 +74,19 @@ def test_scans_of_transformers_and_of_mamba_2_have_arguments_of_their_own(module
         return reference(hidden_states, dt, A, B, C, D, z, delta_bias, delta_softplus)[0]
 
     def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, D=None, dt_bias=None, dt_softplus=False):
-        batch, seqlen, heads, p = x.shape
-        channels = [numpy.repeat(array, p) for array in (A, D, dt_bias)]
-        flat, spread = x.transpose(0, 2, 3, 1).reshape(batch, heads * p, seqlen), numpy.repeat(dt.swapaxes(1, 2), p, axis=1)
-        weights = numpy.tile(channels[0][:, None], (1, B.shape[-1]))
-        turned = [array.transpose(0, 2, 3, 1) for array in (B, C)]
-        out, _ = reference(flat, spread, weights, *turned, channels[1], None, channels[2], dt_softplus)
-        return out.reshape(batch, heads, p, seqlen).transpose(0, 3, 1, 2)
+        return ssd(x, dt, A, B, C, D, None, dt_bias, dt_softplus)[0]
 
     # Each model has its own.
     copy_of = lambda fn: types.FunctionType(fn.__code__, fn.__globals__, argdefs=fn.__defaults__)
     models = [f"transformers.models.{name}.modeling_{name}" for name in ("mamba", "falcon_mamba", "jamba", "zamba")]
     layers = [module_of(name, mamba_selective_scan=copy_of(mamba_selective_scan)) for name in models]
-    ssd = module_of("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
+    combined = module_of("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
     normal = lambda *shape: numpy.random.default_rng(5).normal(size=shape).astype("f4")
     heads = (normal(2, 16, 4, 3), normal(2, 16, 4), -abs(normal(4)), normal(2, 16, 2, 5), normal(2, 16, 2, 5))
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         for layer in layers:
             layer.mamba_selective_scan(*drawn().values(), D=normal(4), delta_softplus=True, use_mambapy=False)
-        ssd.mamba_chunk_scan_combined(*heads, chunk_size=8, D=normal(4), dt_bias=normal(4), dt_softplus=True)
+        combined.mamba_chunk_scan_combined(*heads, chunk_size=8, D=normal(4), dt_bias=normal(4), dt_softplus=True)
     assert recorded.reasons == [] and len(recorded.paths) == 5
     said = command("check", *recorded.paths)
     assert said.returncode == 0 and "5 cases: 5 pass" in said.stdout
@@ -214,12 +209,8 @@ def test_sequences_that_are_packed_are_recorded_with_the_state_of_each(module_of
 
     def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, seq_idx=None, cu_seqlens=None, return_varlen_states=False):
         parts = [slice(0, 2), slice(2, 4)] if seq_idx is not None else [slice(0, 4)]
-        # One head of one channel.
-        flat = lambda array, part: array[:, part, :, 0].swapaxes(1, 2)
-        of = lambda part: reference(flat(x, part), dt[:, part].swapaxes(1, 2), A[:, None], flat(B, part), flat(C, part))
-        found = [of(part) for part in parts]
-        out = numpy.concatenate([out for out, _ in found], axis=-1).swapaxes(1, 2)[..., None]
-        states = numpy.concatenate([state for _, state in found])[:, :, None]
+        found = [ssd(x[:, part], dt[:, part], A, B[:, part], C[:, part]) for part in parts]
+        out, states = numpy.concatenate([out for out, _ in found], 1), numpy.concatenate([state for _, state in found])
         return (out, states[-1:], states) if return_varlen_states else (out, states[-1:])
 
     module = module_of("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
@@ -541,13 +532,7 @@ def test_a_block_that_recorded_all_is_silent(mamba_ssm, tmp_path, recwarn):
 
 def test_limits_of_a_step_are_recorded(module_of, tmp_path):
     def mamba2_chunk_scan(hidden_states, dt, A, B, C, chunk_size, D=None, dt_bias=None, dt_softplus=False, dt_limit=(0.0, float("inf"))):
-        step = numpy.clip(numpy.logaddexp(0, dt + dt_bias), *dt_limit).astype("f4")
-        decays = numpy.exp(step[0, :, 0] * A)
-        state, out = numpy.float32(0), numpy.empty_like(hidden_states)
-        for l, decay in enumerate(decays):
-            state = decay * state + step[0, l, 0] * B[0, l, 0, 0] * hidden_states[0, l, 0, 0]
-            out[0, l, 0, 0] = C[0, l, 0, 0] * state
-        return out
+        return ssd(hidden_states, numpy.clip(numpy.logaddexp(0, dt + dt_bias), *dt_limit).astype("f4"), A, B, C)[0]
 
     module = module_of("transformers.models.zamba2.modeling_zamba2", mamba2_chunk_scan=mamba2_chunk_scan)
     one = numpy.ones((1, 4, 1, 1), "f4")

@@ -6,7 +6,7 @@ use holdfast::formula::Form;
 use holdfast::judge::quick;
 use holdfast::method::Method;
 use holdfast::problem::regime;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
+use holdfast::problem::{InputType, Problem, Shape, Stages, Weights};
 use holdfast::promise::Promise;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
@@ -22,20 +22,11 @@ fn backwards(values: &[f32], seqlen: usize, width: usize) -> Vec<f32> {
 
 /// A scan from the last position to the first, in every form, as the file has it.
 fn reverse_file(problem: &Problem, change: impl Fn(Form, &mut Vec<f32>)) -> File {
-    let (seqlen, width) = (problem.shape.seqlen, problem.weights.width());
-    let back = |values: &Vec<f32>| backwards(values, seqlen, 1);
-    let operand = |values: &Vec<f32>, operand| match operand {
-        Operand::Constant => values.clone(),
-        Operand::Variable => backwards(values, seqlen, width),
-    };
-    let as_stored = Problem {
-        u: back(&problem.u),
-        delta: back(&problem.delta),
-        z: problem.z.as_ref().map(back),
-        b: operand(&problem.b, problem.b_operand),
-        c: operand(&problem.c, problem.c_operand),
-        ..problem.clone()
-    };
+    let seqlen = problem.shape.seqlen;
+    let as_stored = problem.with_inputs(|name, values| match problem.varies(name) {
+        true => backwards(values, seqlen, problem.grid(name)[0]),
+        false => values.to_vec(),
+    });
     let mut file = File::of(&as_stored, ComplexAs::Trailing);
     for form in Form::all() {
         let [out, last] = truth(problem, form).map(|values| single(&values));

@@ -5,7 +5,7 @@ use holdfast::check::{Options, check};
 use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend as _, ReferenceBackend};
 use holdfast::method::Method;
-use holdfast::problem::conventions::{Conventions, Direction, StepLimit};
+use holdfast::problem::conventions::Direction;
 use holdfast::problem::recorded::Recording;
 use holdfast::problem::{InputType, Order, OutputGradients, Problem, Shape, Shared, Weights};
 use holdfast::results::Verdict;
@@ -359,46 +359,6 @@ fn sizes_of_nothing_are_told_before_they_are_multiplied() {
     file.set("C", tensor(Dtype::F32, &[0, huge, 16, 1], &[]));
     file.set("out.zoh", tensor(Dtype::F32, &[0, huge, 1], &[]));
     file.is_refused("batch = 0");
-}
-
-/// Types as Mamba-2 has them: x in bf16 beside steps in f32, which have limits, and gradients of heads. A head that reads another's Δ fails in
-/// both passes.
-#[test]
-fn heads_have_types_and_limits() {
-    let (mut problem, given) = headed(Weights::Real, InputType::Bf16);
-    (problem.delta_bias, problem.delta_softplus) = (None, false);
-    // In more bits than bf16 has.
-    problem.delta.iter_mut().for_each(|step| *step = step.abs() * 1.001);
-    let mut steps = problem.delta.clone();
-    steps.sort_by(f32::total_cmp);
-    let [low, high] = [1, 3].map(|quarter| steps[quarter * steps.len() / 4]);
-    let limit = StepLimit::new(low.into(), high.into()).expect("two limits");
-    problem.conventions.limit = limit;
-    problem.conventions.types.set_input(Delta, InputType::F32);
-    problem.conventions.axes.shared = Shared { delta_bias: None, ..shared() };
-    let mut wrong = problem.clone();
-    let (of_another, row) = (2 * P * SHAPE.seqlen, P * SHAPE.seqlen);
-    wrong.delta.copy_within(of_another..of_another + row, 0);
-    for (scanned, verdict) in [(&problem, Verdict::Pass), (&wrong, Verdict::Fail)] {
-        let mut plain = with_gradients(&problem, &given, &rounded(scanned, &given, Method::Zoh));
-        let of_steps = Problem {
-            delta: scanned.delta.iter().map(|step| step.clamp(low, high)).collect(),
-            input: InputType::F32,
-            conventions: Conventions::default(),
-            ..scanned.clone()
-        };
-        let output = ReferenceBackend.scan(Method::Zoh, &of_steps).expect("it runs");
-        let out: Vec<f32> =
-            output[TensorName::Out].values.iter().map(|y| InputType::Bf16.round(*y)).collect();
-        plain.add_output(&problem, "zoh", &out, None, ComplexAs::Trailing);
-        let checked = laid_out(&plain, Order::Blhp).checked();
-        assert!(checked.note.why.contains("; delta is in f32"), "{}", checked.note.why);
-        let verdicts: Vec<Verdict> = checked.cases.iter().map(|case| case.verdict).collect();
-        assert_eq!(verdicts, [verdict, verdict]);
-        if let Some(worst) = checked.cases[0].worst.as_ref() {
-            assert!(worst.inputs[0].starts_with("clamped delta = "), "{:?}", worst.inputs);
-        }
-    }
 }
 
 /// Shapes that differ from pass to pass are refused: they are compared with each other.

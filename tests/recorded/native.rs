@@ -24,14 +24,7 @@ fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
     let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 24, groups: 1 };
     let mut p = written::drawn(regime::EVERYTHING, shape, (weights, F32), (operand, operand), (3, "native"));
     p.conventions.types = types;
-    let stored = [U, Delta, A, B, C, D, Z, DeltaBias].map(|input| p.stored_input(input));
-    let Problem { u, delta, a, b, c, d, z, delta_bias, .. } = &mut p;
-    let values =
-        [Some(u), Some(delta), Some(a), Some(b), Some(c), d.as_mut(), z.as_mut(), delta_bias.as_mut()];
-    for (values, stored) in values.into_iter().zip(stored) {
-        values.into_iter().flatten().for_each(|value| *value = stored.round(*value));
-    }
-    p
+    p.with_inputs(|name, values| values.iter().map(|value| p.stored_input(name).round(*value)).collect())
 }
 
 /// Problem of steps made in f32 of delta + bias.
@@ -118,6 +111,8 @@ fn a_scan_that_clamps_its_steps_passes_where_it_says_so_and_nowhere_else() {
         let found = [(&problem, &right), (&free, &unclamped), (&free, &right), (&problem, &unclamped)];
         let found = found.map(|(problem, outputs)| passes(problem, method, outputs));
         assert_eq!(found, [true, true, false, false], "{method} {weights} {operand}");
+        let worst = file(&problem, method, &unclamped).judged().worst.expect("it fails");
+        assert!(worst.inputs[0].starts_with("clamped softplus(delta + delta_bias) = "), "{:?}", worst.inputs);
     }
 }
 
