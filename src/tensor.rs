@@ -128,34 +128,55 @@ named! {
     }
 }
 
-/// What a verdict can be on: something that a scan computes, a gradient of it, what a backward pass takes of a step, or a step
-/// of a dense system. Written and
-/// read by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum ComputedName {
-    Output(TensorName),
-    Gradient(GradientName),
-    Step(StepName),
-    Trapezoidal(TrapezoidalName),
-    Dense(DenseName),
+/// Declares what a verdict can be on, by the kinds of names that there are.
+macro_rules! computed {
+    ($(#[$of_type:meta])* pub enum $type:ident { $($kind:ident($name:ident),)* }) => {
+        $(#[$of_type])*
+        pub enum $type {
+            $($kind($name),)*
+        }
+
+        impl $type {
+            /// What it is called wherever it is written or read.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$kind(name) => name.name(),)*
+                }
+            }
+
+            /// Every one, kind by kind.
+            fn all() -> Vec<$type> {
+                [$(&$name::ALL.map($type::$kind)[..],)*].concat()
+            }
+        }
+
+        $(impl From<$name> for $type {
+            fn from(name: $name) -> Self {
+                $type::$kind(name)
+            }
+        })*
+    };
+}
+
+computed! {
+    /// What a verdict can be on: something that a scan computes, a gradient of it, what a backward pass takes of a step, or a step
+    /// of a dense system. Written and
+    /// read by its name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(into = "String", try_from = "String")]
+    pub enum ComputedName {
+        Output(TensorName),
+        Gradient(GradientName),
+        Step(StepName),
+        Trapezoidal(TrapezoidalName),
+        Dense(DenseName),
+    }
 }
 
 impl ComputedName {
     /// What every scan computes.
     pub fn out() -> Self {
         TensorName::Out.into()
-    }
-
-    /// What it is called wherever it is written or read.
-    pub fn name(self) -> &'static str {
-        match self {
-            ComputedName::Output(name) => name.name(),
-            ComputedName::Gradient(name) => name.name(),
-            ComputedName::Step(name) => name.name(),
-            ComputedName::Trapezoidal(name) => name.name(),
-            ComputedName::Dense(name) => name.name(),
-        }
     }
 
     /// Which output; none for what is none.
@@ -184,14 +205,9 @@ impl FromStr for ComputedName {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let outputs = TensorName::ALL.into_iter().map(ComputedName::Output);
-        let gradients = GradientName::ALL.into_iter().map(ComputedName::Gradient);
-        let others = StepName::ALL.map(ComputedName::Step).into_iter();
-        let others = others.chain(TrapezoidalName::ALL.map(ComputedName::Trapezoidal));
-        let others = others.chain(DenseName::ALL.map(ComputedName::Dense));
-        let all = || outputs.clone().chain(gradients.clone()).chain(others.clone());
-        all().find(|name| name.name() == text).ok_or_else(|| {
-            let known: Vec<&str> = all().map(ComputedName::name).collect();
+        let all = ComputedName::all();
+        all.iter().copied().find(|name| name.name() == text).ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|name| name.name()).collect();
             UnknownName { noun: "tensor", found: text.to_owned(), known: known.join(", ") }
         })
     }
@@ -208,30 +224,6 @@ impl TryFrom<String> for ComputedName {
 impl From<ComputedName> for String {
     fn from(name: ComputedName) -> String {
         name.name().to_owned()
-    }
-}
-
-impl From<TensorName> for ComputedName {
-    fn from(name: TensorName) -> Self {
-        ComputedName::Output(name)
-    }
-}
-
-impl From<GradientName> for ComputedName {
-    fn from(name: GradientName) -> Self {
-        ComputedName::Gradient(name)
-    }
-}
-
-impl From<DenseName> for ComputedName {
-    fn from(name: DenseName) -> Self {
-        ComputedName::Dense(name)
-    }
-}
-
-impl From<StepName> for ComputedName {
-    fn from(name: StepName) -> Self {
-        ComputedName::Step(name)
     }
 }
 

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use super::{BACKEND, Checked, Options, Reason, Searching};
 use crate::case::{Compared, dense};
 use crate::judge::dense::{Stored, System};
-use crate::judge::diagnose::Budget;
 use crate::judge::scan;
 use crate::judge::ulp::Format;
 use crate::problem::Stages;
-use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Computed, DenseRun, DenseValues};
 use crate::promise::DensePromise;
-use crate::results::{CaseResult, RegimeNote, Verdict};
+use crate::results::{CaseResult, Verdict};
 use crate::tensor::{DenseName, Named};
 use crate::tensor_file;
 
@@ -61,7 +59,7 @@ pub(super) fn check(
         (0..count).for_each(|_| advance());
     }
     let matrices = |(label, outputs): (&str, Vec<_>)| {
-        let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
+        let id = super::id_of(name, label);
         let compared = Compared { problem, source: BACKEND, regime: name, id: &id };
         compared.coefficients(&chosen[..certified], outputs).into_iter().flatten().collect::<Vec<_>>()
     };
@@ -83,14 +81,8 @@ pub(super) fn check(
         why.push_str(&format!("; its arithmetic is stated: {said}"));
     }
     why.push_str(&super::unused(&run.provenance));
-    Ok(Checked {
-        note: RegimeNote { name: name.to_owned(), why, ordinary: true },
-        sampled: chosen.len() < count,
-        undiagnosed: options.diagnosis == Budget::Off,
-        device: super::device(&run.provenance),
-        cases,
-        pairwise,
-    })
+    let sampled = chosen.len() < count;
+    Ok(Checked::new((name, why), &run.provenance, options, sampled, (cases, pairwise)))
 }
 
 /// Looks for what failing cases are computed as, within the budget.
@@ -128,10 +120,7 @@ fn certified(run: &DenseRun, chosen: &[usize]) -> usize {
 
 /// Systems to judge: all, or as many as channels are asked for, drawn by the seed.
 fn chosen(name: &str, count: usize, options: &Options) -> Vec<usize> {
-    match options.channels.filter(|&channels| channels < count) {
-        Some(channels) => Draw::new(options.seed, &format!("check/{name}")).choose(channels, count),
-        None => (0..count).collect(),
-    }
+    super::drawn(name, options, options.channels.unwrap_or(count), count)
 }
 
 /// As it is stated, or as outputs are stored.

@@ -96,6 +96,24 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Verdicts on a file of this name, with what is said of it and what it says of itself.
+    fn new(
+        (name, why): (&str, String),
+        provenance: &BTreeMap<String, String>,
+        options: &Options,
+        sampled: bool,
+        (cases, pairwise): (Vec<CaseResult>, Vec<PairwiseMatrix>),
+    ) -> Checked {
+        Checked {
+            note: RegimeNote { name: name.to_owned(), why, ordinary: true },
+            sampled,
+            undiagnosed: options.diagnosis == Budget::Off,
+            device: device(provenance),
+            cases,
+            pairwise,
+        }
+    }
+
     /// As what a unit of work finds.
     fn found(self) -> Found {
         let Checked { note, sampled, cases, pairwise, .. } = self;
@@ -203,19 +221,9 @@ pub fn judge_with<R: Read + Seek + Send>(
             (checked, Some(solved))
         }
         true => {
-            let checked = Checked {
-                note: RegimeNote {
-                    name: name.to_owned(),
-                    why: described(layout) + &stated(recording),
-                    ordinary: true,
-                },
-                sampled: false,
-                undiagnosed: options.diagnosis == Budget::Off,
-                device: device(&recording.provenance()),
-                cases: Vec::new(),
-                pairwise: Vec::new(),
-            };
-            (checked, None)
+            let why = described(layout) + &stated(recording);
+            let none = (Vec::new(), Vec::new());
+            (Checked::new((name, why), &recording.provenance(), options, false, none), None)
         }
     };
     if !layout.gradients.is_empty() {
@@ -302,6 +310,16 @@ fn place(
     Place { id: String::new(), regime: name.to_owned(), inputs, backend: BACKEND.to_owned(), rerun }
 }
 
+/// So many of all, drawn by the seed, ascending.
+fn drawn(name: &str, options: &Options, count: usize, all: usize) -> Vec<usize> {
+    Draw::new(options.seed, &format!("check/{name}")).choose(count, all)
+}
+
+/// Identifies what is compared of a file, under a label if there is one.
+fn id_of(name: &str, label: &str) -> String {
+    if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") }
+}
+
 fn check_outputs<R: Read + Seek + Send>(
     judge: Option<&mut DeviceJudge>,
     (name, argument): (&str, &str),
@@ -368,7 +386,7 @@ fn check_outputs<R: Read + Seek + Send>(
         cases.push(case);
     }
     let matrices = |(label, outputs): (&str, Vec<_>)| {
-        let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
+        let id = id_of(name, label);
         case::Compared { problem: &problem, source: BACKEND, regime: name, id: &id }.outputs(&outputs)
     };
     let pairwise = groups.into_iter().flat_map(matrices);
@@ -437,11 +455,9 @@ fn check_outputs<R: Read + Seek + Send>(
     }
     why.push_str(&stated(recording));
     why.extend(hints::hints(layout, &overview).iter().map(|hint| format!(" (hint: {hint})")));
-    let note = RegimeNote { name: name.to_owned(), why, ordinary: true };
     let sampled = certified.len() < all && surveys.is_none();
-    let device = device(&recording.provenance());
-    let undiagnosed = options.diagnosis == Budget::Off;
-    let checked = Checked { note, sampled, undiagnosed, device, cases, pairwise };
+    let provenance = recording.provenance();
+    let checked = Checked::new((name, why), &provenance, options, sampled, (cases, pairwise));
     for truth in truths.values_mut().flatten() {
         truth.tensors.retain(|name| TensorName::SCANNED.contains(&name));
     }

@@ -4,15 +4,13 @@ use std::fmt::Display;
 
 use super::{Checked, Options, Reason, TooLarge};
 use crate::formula::Textbook;
-use crate::judge::diagnose::Budget;
 use crate::judge::scan::{self, Described, Place};
 use crate::judge::trapezoidal::{self as judge, Bounded, Wanted};
 use crate::problem::fingerprint::of_inputs;
-use crate::problem::inputs::Draw;
 use crate::problem::recorded::TrapezoidalRun;
 use crate::problem::trapezoidal::{Input, Output, Sizes, Trapezoidal, Unit, Values};
 use crate::problem::{Operand, Shape, Stages, Weights};
-use crate::results::{BACKWARD, CaseResult, RegimeNote, Search, TensorResult, Verdict};
+use crate::results::{BACKWARD, CaseResult, Search, TensorResult, Verdict};
 use crate::tensor::{ComputedName, Named};
 use crate::trapezoidal::{self, Writing};
 use crate::truth::trapezoidal::{self as truth, Certified};
@@ -40,26 +38,25 @@ pub(super) fn check(
     fits(problem)?;
     let stages = options.stages.unwrap_or(run.stages);
     let of_file = super::place((name, argument), options, options.channels, of_inputs(problem));
-    let place = |suffix: &str, label: &str| {
-        let dot = if label.is_empty() { "" } else { "." };
-        let id = format!("{name}/{}{dot}{label}{suffix}", Textbook::ExpTrapezoidal);
-        Place { id, ..of_file.clone() }
-    };
-    let described = described(problem);
-    let case = |place: Place, known: Result<Named<TensorResult, ComputedName>, String>| match known {
-        Ok(tensors) => {
-            let case = scan::case(Textbook::ExpTrapezoidal, described, place, tensors);
-            let search = (case.verdict == Verdict::Fail).then_some(Search::NoModels);
-            CaseResult { search, ..case }
-        }
-        Err(reason) => {
-            scan::without_output(Textbook::ExpTrapezoidal, described, place, Verdict::Unmeasured, reason)
-        }
-    };
     let units = units(problem, name, options);
+    let described = described(problem);
+    let all = problem.units().len();
+    let case = |label: &str, suffix: &str, known: Result<Named<TensorResult, ComputedName>, String>| {
+        (0..all).for_each(|_| advance());
+        let form = Textbook::ExpTrapezoidal;
+        let dot = if label.is_empty() { "" } else { "." };
+        let place = Place { id: format!("{name}/{form}{dot}{label}{suffix}"), ..of_file.clone() };
+        match known {
+            Ok(tensors) => {
+                let case = scan::case(form, described, place, tensors);
+                let search = (case.verdict == Verdict::Fail).then_some(Search::NoModels);
+                CaseResult { search, ..case }
+            }
+            Err(reason) => scan::without_output(form, described, place, Verdict::Unmeasured, reason),
+        }
+    };
     let mut why =
         format!("recorded run of Mamba-3's rule, {}, {} heads of {}", described.shape, sizes.h, sizes.p);
-    let all = problem.units().len();
     let mut cases: Vec<CaseResult> = Vec::new();
     let in_f32 = stages.log_space.map_or(Stages::NONE, |log_space| Stages::NONE.in_log_space(log_space));
     let unjudged = (stages != in_f32).then(|| {
@@ -71,8 +68,7 @@ pub(super) fn check(
             unjudged.clone().map_or_else(|| known_outputs(problem, &units, stages, &mut certified), Err);
         for (label, got) in &run.outputs {
             let tensors = judged(sizes, got, &known, |name| (name.computed(), name.axes()));
-            cases.push(case(place("", label), tensors));
-            (0..all).for_each(|_| advance());
+            cases.push(case(label, "", tensors));
         }
         why.push_str(&match (&known, units.len()) {
             (Err(_), _) => "; its outputs are not judged".to_owned(),
@@ -94,8 +90,7 @@ pub(super) fn check(
         let known = unjudged.map_or_else(|| known_gradients(run, stages, &mut is_certified), Err);
         for (label, got) in &run.passes {
             let tensors = judged(sizes, got, &known, |name| (name.gradient(), name.axes()));
-            cases.push(case(place(BACKWARD, label), tensors));
-            (0..all).for_each(|_| advance());
+            cases.push(case(label, BACKWARD, tensors));
         }
         why.push_str(match (&known, is_certified) {
             (Err(_), _) => "; its gradients are not judged",
@@ -110,14 +105,7 @@ pub(super) fn check(
         why.push_str("; padding is not judged");
     }
     why.push_str(&super::unused(&run.provenance));
-    Ok(Checked {
-        note: RegimeNote { name: name.to_owned(), why, ordinary: true },
-        sampled: units.len() < all,
-        undiagnosed: options.diagnosis == Budget::Off,
-        device: super::device(&run.provenance),
-        cases,
-        pairwise: Vec::new(),
-    })
+    Ok(Checked::new((name, why), &run.provenance, options, units.len() < all, (cases, Vec::new())))
 }
 
 /// The verdicts on tensors of these names and axes, where it is known what they have to be.
@@ -149,11 +137,7 @@ fn described(problem: &Trapezoidal) -> Described {
 fn units(problem: &Trapezoidal, name: &str, options: &Options) -> Vec<Unit> {
     let all = problem.units();
     let count = options.channels.map_or(all.len(), |channels| channels.div_ceil(problem.sizes.p));
-    if count >= all.len() {
-        return all;
-    }
-    let chosen = Draw::new(options.seed, &format!("check/{name}")).choose(count, all.len());
-    chosen.into_iter().map(|at| all[at]).collect()
+    super::drawn(name, options, count, all.len()).into_iter().map(|at| all[at]).collect()
 }
 
 /// Outputs of these heads with their bounds; and how many have a certified truth.

@@ -4,7 +4,7 @@
 use super::budget::Bounds;
 use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
 use super::location::{self, Location};
-use super::quick::{LARGEST_Z, QuickTally};
+use super::quick::{QuickTally, leave_open};
 use super::scan::{UNBOUNDED, beyond, of_tally};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst_recorded};
@@ -52,11 +52,7 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             None => kept.insert(name, bounds),
         }
     });
-    if walked.largest_z >= LARGEST_Z {
-        for (_, tally) in tallies.iter_mut() {
-            *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
-        }
-    }
+    leave_open(&mut tallies, walked.largest_z);
     QuickGradients { tallies, locations, walked, bounds: kept }
 }
 

@@ -23,6 +23,11 @@ named! {
 }
 
 impl Order {
+    /// How rows of so many positions lie in the file ([`View::turned`]).
+    pub fn turned(self, seqlen: usize, rows: usize) -> Option<(usize, usize)> {
+        (self != Order::Bdl).then_some((seqlen, rows))
+    }
+
     /// The shapes of a run's tensors.
     pub fn shapes(self) -> &'static str {
         match self {

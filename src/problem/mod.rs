@@ -153,6 +153,44 @@ impl Problem {
         ]
     }
 
+    /// The same with other values of each input that it has.
+    pub fn with_inputs(&self, values: impl Fn(GradientName, &[f32]) -> Vec<f32>) -> Problem {
+        let (judged_channels, held, packed) =
+            (self.judged_channels.clone(), self.held.clone(), self.packed.clone());
+        Problem { judged_channels, held, packed, ..self.of_inputs(values) }
+    }
+
+    /// A problem of other values of each input, of which all rows are held and no sequences packed, and in which nothing is judged yet.
+    fn of_inputs(&self, values: impl Fn(GradientName, &[f32]) -> Vec<f32>) -> Problem {
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+        let optional = |name, given: &Option<Vec<f32>>| given.as_deref().map(|given| values(name, given));
+        Problem {
+            u: values(U, &self.u),
+            delta: values(Delta, &self.delta),
+            a: values(A, &self.a),
+            b: values(B, &self.b),
+            c: values(C, &self.c),
+            d: optional(D, &self.d),
+            z: optional(Z, &self.z),
+            delta_bias: optional(DeltaBias, &self.delta_bias),
+            initial_state: optional(InitialState, &self.initial_state),
+            judged_channels: Vec::new(),
+            held: None,
+            packed: None,
+            ..*self
+        }
+    }
+
+    /// How an input lies: floats of an element, positions of a row and rows of each channel or group, 1 where it has none.
+    pub fn grid(&self, name: GradientName) -> [usize; 3] {
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+        let (width, states) = match name {
+            A | B | C | InitialState => (self.weights.width(), self.shape.dstate),
+            U | Delta | D | Z | DeltaBias => (1, 1),
+        };
+        [width, if self.varies(name) { self.shape.seqlen } else { 1 }, states]
+    }
+
     /// Every channel (batch index, dim index), in the order of the tensors' rows.
     pub fn channels(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let dim = self.shape.dim;

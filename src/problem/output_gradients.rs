@@ -91,12 +91,11 @@ impl Problem {
 
     /// The gradients that there are, one for each input, in the order of inputs; and how many values each has, of all parts.
     pub fn gradients(&self) -> Vec<(GradientName, usize)> {
-        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
         let len = |name| {
             let blank = self.gradient(name, Vec::<f32>::new());
             blank.shape.iter().product::<usize>() * blank.width
         };
-        let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState].into_iter().zip(self.inputs());
+        let names = GradientName::ALL.into_iter().zip(self.inputs());
         names.filter_map(|(name, (_, values, _))| values.map(|_| (name, len(name)))).collect()
     }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Operand, OutputGradients, Problem, Shape};
+use super::{OutputGradients, Problem, Shape};
 use crate::tensor::{GradientName, TensorName};
 
 /// Some positions of an item, in a row.
@@ -142,12 +142,39 @@ impl Problem {
             return (Cow::Borrowed(self), at);
         }
         let (item, channel) = at;
-        let row = self.sequence_index(item, channel, 0) / self.shape.seqlen;
-        let group = self.group_row(item, channel / (self.shape.dim / self.shape.groups));
-        let problem = self.part((&[row], &[group]), channel..channel + 1, sequence);
-        let shape = Shape { dim: 1, groups: 1, ..problem.shape };
-        let problem = Problem { shape, judged_channels: vec![(0, 0)], ..problem };
+        let Shape { dim, dstate, seqlen, groups, .. } = self.shape;
+        let width = self.weights.width();
+        let (row, group) = (self.channel_row(item, channel), self.group_row(item, channel / (dim / groups)));
+        let Range { start, end } = sequence.positions;
+        let of_rows = |values: &[f32], rows: Range<usize>, width: usize| -> Vec<f32> {
+            let part = |row: usize| &values[(row * seqlen + start) * width..(row * seqlen + end) * width];
+            rows.flat_map(part).copied().collect()
+        };
+        let [given, _] = self.states_of_each();
+        let problem = self.of_inputs(|name, values| match name {
+            GradientName::B | GradientName::C if self.varies(name) => {
+                of_rows(values, group * dstate..(group + 1) * dstate, width)
+            }
+            GradientName::InitialState => self.state_of(values, row * given + sequence.initial.unwrap_or(0)),
+            _ if self.varies(name) => of_rows(values, row..row + 1, 1),
+            _ => {
+                let len = values.len() / dim;
+                values[channel * len..(channel + 1) * len].to_vec()
+            }
+        });
+        let problem = Problem {
+            shape: Shape { batch: 1, dim: 1, dstate, seqlen: end - start, groups: 1 },
+            initial_state: problem.initial_state.filter(|_| sequence.initial.is_some()),
+            judged_channels: vec![(0, 0)],
+            ..problem
+        };
         (Cow::Owned(problem), (0, 0))
+    }
+
+    /// One of the states that these are.
+    fn state_of(&self, values: &[f32], at: usize) -> Vec<f32> {
+        let len = self.shape.dstate * self.weights.width();
+        values[at * len..(at + 1) * len].to_vec()
     }
 
     /// Where a sequence's values are in a channel's row of a computed tensor; none of a last state that is not kept, and of tensors of
@@ -161,59 +188,6 @@ impl Problem {
         }
     }
 
-    /// A sequence's part of rows of u, delta, z and initial states, and of rows of variable B and C; with weights of these channels.
-    fn part(
-        &self,
-        (rows, groups): (&[usize], &[usize]),
-        channels: Range<usize>,
-        sequence: &Sequence,
-    ) -> Problem {
-        let (seqlen, len) = (self.shape.seqlen, self.shape.dstate * self.weights.width());
-        let weights = channels.start * len..channels.end * len;
-        let positions = |values: &Vec<f32>| -> Vec<f32> {
-            rows.iter().flat_map(|row| &values[row * seqlen..][sequence.positions.clone()]).copied().collect()
-        };
-        let operand = |operand, values: &[f32]| match operand {
-            Operand::Constant => values[weights.clone()].to_vec(),
-            Operand::Variable => {
-                groups.iter().flat_map(|&row| self.operand_within(values, row, sequence)).collect()
-            }
-        };
-        let of_channels = |values: &Vec<f32>| values[channels.clone()].to_vec();
-        let [given, _] = self.states_of_each();
-        let state = |values: &Vec<f32>, slot: usize| -> Vec<f32> {
-            rows.iter().flat_map(|row| &values[(row * given + slot) * len..][..len]).copied().collect()
-        };
-        let initial = self.initial_state.as_ref().zip(sequence.initial);
-        Problem {
-            shape: Shape { batch: 1, seqlen: sequence.positions.len(), ..self.shape },
-            u: positions(&self.u),
-            delta: positions(&self.delta),
-            a: self.a[channels.start * self.floats_of_a()..channels.end * self.floats_of_a()].to_vec(),
-            b: operand(self.b_operand, &self.b),
-            c: operand(self.c_operand, &self.c),
-            d: self.d.as_ref().map(of_channels),
-            z: self.z.as_ref().map(positions),
-            delta_bias: self.delta_bias.as_ref().map(of_channels),
-            initial_state: initial.map(|(values, slot)| state(values, slot)),
-            judged_channels: Vec::new(),
-            held: None,
-            packed: None,
-            ..*self
-        }
-    }
-
-    /// A sequence's part of a row of variable B or C.
-    fn operand_within(&self, values: &[f32], row: usize, sequence: &Sequence) -> Vec<f32> {
-        let Shape { dstate, seqlen, .. } = self.shape;
-        let (width, Range { start, end }) = (self.weights.width(), sequence.positions.clone());
-        let of_state = |n: usize| {
-            let first = (row * dstate + n) * seqlen;
-            &values[(first + start) * width..(first + end) * width]
-        };
-        (0..dstate).flat_map(of_state).copied().collect()
-    }
-
     /// A loss as a channel's sequence alone has it.
     pub fn given_alone<'g>(
         &self,
@@ -225,12 +199,11 @@ impl Problem {
             return Cow::Borrowed(given);
         }
         let [_, count] = self.states_of_each();
-        let (start, len) = (self.sequence_index(at.0, at.1, 0), self.shape.dstate * self.weights.width());
-        let row = start / self.shape.seqlen;
-        let state = |(values, slot): (&Vec<f32>, usize)| values[(row * count + slot) * len..][..len].to_vec();
+        let row = self.channel_row(at.0, at.1);
+        let states = given.dlast_state.as_ref().zip(sequence.last);
         Cow::Owned(OutputGradients {
-            dout: given.dout[start..][sequence.positions.clone()].to_vec(),
-            dlast_state: given.dlast_state.as_ref().zip(sequence.last).map(state),
+            dout: given.dout[row * self.shape.seqlen..][sequence.positions.clone()].to_vec(),
+            dlast_state: states.map(|(values, slot)| self.state_of(values, row * count + slot)),
         })
     }
 

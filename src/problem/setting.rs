@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::axes::View;
 use super::inputs::{self, Draw};
 use super::plan::Spec;
 use super::regime::Recipe;
@@ -125,17 +126,16 @@ impl Problem {
             let firsts = values.chunks(values.len() / rows).flat_map(|shared| &shared[..len / rows]);
             own = Cow::Owned(firsts.copied().collect());
         }
-        let (positions, width) = match like {
-            GradientName::InitialState if shape.len() == 4 => (shape[2], shape[3] * width),
-            _ if self.varies(like) && self.conventions.axes.order != Order::Bdl => (self.shape.seqlen, width),
-            _ => return (sizes, own),
+        let rows = len / (shape[0] * self.shape.seqlen * width);
+        let turned = match like {
+            GradientName::InitialState if shape.len() == 4 => Some((shape[2], shape[1])),
+            _ if self.varies(like) => self.conventions.axes.order.turned(self.shape.seqlen, rows),
+            _ => None,
         };
-        let item = len / shape[0];
-        let rows = item / (positions * width);
-        let turned = own.chunks(item).flat_map(|item| {
-            let places = (0..positions).flat_map(|l| (0..rows).map(move |row| row * positions + l));
-            places.flat_map(|at| item[at * width..][..width].iter().copied())
-        });
-        (sizes, Cow::Owned(turned.collect()))
+        let Some((positions, rows)) = turned else { return (sizes, own) };
+        let (view, each) = (View { turned, ..View::PLAIN }, len / (shape[0] * positions * rows));
+        let mut stored = vec![0.0; len];
+        own.iter().enumerate().for_each(|(at, value)| stored[view.stored_at(at, each)] = *value);
+        (sizes, Cow::Owned(stored))
     }
 }

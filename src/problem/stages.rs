@@ -374,49 +374,31 @@ impl FromStr for Stages {
         }
         for part in list.into_iter().flat_map(|list| list.split(',')) {
             let (key, value) = part.split_once('=').ok_or_else(wrong)?;
-            let key = match key.trim() {
-                SOFTPLUS if value.trim() == NAIVE => {
-                    stages.naive_softplus = true;
-                    SOFTPLUS
-                }
-                PHI if value.trim() == NAIVE => {
-                    stages.naive_phi = true;
-                    PHI
-                }
-                EXP if value.trim() == FAST => {
-                    stages.fast = Some(Fast::Everywhere);
-                    EXP
-                }
-                SCAN => {
-                    stages.log_space = Some(value.parse().map_err(|_| wrong())?);
-                    SCAN
-                }
-                SSD => {
-                    let operands: StageType = value.trim().parse().map_err(|_| wrong())?;
-                    stages.ssd = Some(operands).filter(|_| operands != StageType::F32);
-                    SSD
-                }
-                STATE_TYPE => {
-                    let stored: InputType = value.trim().parse().map_err(|_| wrong())?;
-                    let read = StateRead::Stored;
-                    let stored_state = StoredState { stored: stored.into(), read };
-                    stages.stored_state = Some(stored_state).filter(|_| stored != InputType::F32);
-                    STATE_TYPE
-                }
-                STATE_READ => {
-                    read = Some(value.trim().parse().map_err(|_| wrong())?);
-                    STATE_READ
-                }
-                stage => {
-                    let stage: Stage = stage.parse().map_err(|_| wrong())?;
-                    stages.types[stage as usize] = value.trim().parse().map_err(|_| wrong())?;
-                    stage.name()
-                }
-            };
+            let (key, value) = (key.trim(), value.trim());
             if stated.contains(&key) {
                 return Err(wrong());
             }
             stated.push(key);
+            match (key, value) {
+                (SOFTPLUS, NAIVE) => stages.naive_softplus = true,
+                (PHI, NAIVE) => stages.naive_phi = true,
+                (EXP, FAST) => stages.fast = Some(Fast::Everywhere),
+                (SCAN, _) => stages.log_space = Some(value.parse().map_err(|_| wrong())?),
+                (SSD, _) => {
+                    let operands: StageType = value.parse().map_err(|_| wrong())?;
+                    stages.ssd = Some(operands).filter(|_| operands != StageType::F32);
+                }
+                (STATE_TYPE, _) => {
+                    let stored: InputType = value.parse().map_err(|_| wrong())?;
+                    let stored_state = StoredState { stored: stored.into(), read: StateRead::Stored };
+                    stages.stored_state = Some(stored_state).filter(|_| stored != InputType::F32);
+                }
+                (STATE_READ, _) => read = Some(value.parse().map_err(|_| wrong())?),
+                (stage, _) => {
+                    let stage: Stage = stage.parse().map_err(|_| wrong())?;
+                    stages.types[stage as usize] = value.parse().map_err(|_| wrong())?;
+                }
+            }
         }
         stages.log_space = stages.log_space.or(stages.ssd.map(|_| LogSpace::WHOLE));
         if stages.ssd.is_some() && stages.stored_state.is_some() {

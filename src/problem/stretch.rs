@@ -54,6 +54,16 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// Outline of a run with these statements, whose channels have so many last states each.
+    pub fn new(
+        (shape, weights, input): (Shape, Weights, InputType),
+        conventions: Conventions,
+        last_states: usize,
+    ) -> Outline {
+        let Conventions { direction, coupling, types, chunk, axes, .. } = conventions;
+        Outline { shape, weights, input, direction, coupling, types, axes, last_states, chunk }
+    }
+
     /// Whether a run has this tensor.
     pub fn has(self, name: TensorName) -> bool {
         match name {
@@ -141,19 +151,8 @@ impl Inputs for Problem {
     type Error = Infallible;
 
     fn outline(&self) -> Outline {
-        let Conventions { direction, coupling, types, chunk, axes, .. } = self.conventions;
         let [_, last_states] = self.states_of_each();
-        Outline {
-            shape: self.shape,
-            weights: self.weights,
-            input: self.input,
-            direction,
-            coupling,
-            types,
-            axes,
-            last_states,
-            chunk,
-        }
+        Outline::new((self.shape, self.weights, self.input), self.conventions, last_states)
     }
 
     fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {

@@ -44,11 +44,20 @@ pub fn outputs<N: Number>(
     units: &[Unit],
     (writing, log_space): (Writing, Option<LogSpace>),
 ) -> Vec<Outputs<N>> {
+    of_heads(problem, units, log_space, |head, prepared, _| forward(head, prepared, writing))
+}
+
+/// What is made of each of these heads.
+fn of_heads<N: Number, T: Send>(
+    problem: &Trapezoidal,
+    units: &[Unit],
+    log_space: Option<LogSpace>,
+    made: impl Fn(&Head, &Prepared<N>, Unit) -> T + Sync,
+) -> Vec<T> {
     parallel::map(units, &|&unit| {
-        let inputs = problem.inputs_of(unit);
-        let head =
-            Head { sizes: problem.sizes_of(unit), inputs: &inputs, delta_softplus: problem.delta_softplus };
-        forward(&head, &Prepared::new(&head, log_space), writing)
+        let (sizes, inputs) = (problem.sizes_of(unit), problem.inputs_of(unit));
+        let head = Head { sizes, inputs: &inputs, delta_softplus: problem.delta_softplus };
+        made(&head, &Prepared::new(&head, log_space), unit)
     })
 }
 
@@ -59,12 +68,8 @@ pub fn gradients<N: Number>(
     (writing, log_space): (Writing, Option<LogSpace>),
 ) -> Gradients<N> {
     let units = problem.units();
-    let parts = parallel::map(&units, &|&unit| {
-        let inputs = problem.inputs_of(unit);
-        let head =
-            Head { sizes: problem.sizes_of(unit), inputs: &inputs, delta_softplus: problem.delta_softplus };
-        let given = problem.cotangents_of(given, unit);
-        backward::gradients(&head, &Prepared::new(&head, log_space), writing, &given)
+    let parts = of_heads(problem, &units, log_space, |head, prepared, unit| {
+        backward::gradients(head, prepared, writing, &problem.cotangents_of(given, unit))
     });
     let mut whole: Gradients<N> = problem.inputs.map(|_, tensor| vec![N::zero(); tensor.values.len()]);
     for (&unit, part) in units.iter().zip(&parts) {

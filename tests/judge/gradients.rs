@@ -13,8 +13,6 @@ use holdfast::truth::gradient::rules::Rules;
 use holdfast::truth::gradient::solve;
 use holdfast::truth::gradient::step::{Functions, Step};
 use holdfast::truth::scan;
-use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use crate::cases::each;
 use crate::support::problems::{Layout, generator, layouts};
@@ -134,19 +132,6 @@ fn plain() -> Rules<Single> {
     }
 }
 
-fn drawn(len: usize, input: InputType, rng: &mut ChaCha8Rng) -> Vec<f32> {
-    (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect()
-}
-
-fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> (Problem, OutputGradients) {
-    let mut problem = layout.random(rng);
-    let states = problem.shape.batch * problem.a.len();
-    problem.initial_state = layout.gate.then(|| drawn(states, InputType::F32, rng));
-    let dout = drawn(problem.u.len(), layout.input, rng);
-    let dlast_state = layout.gate.then(|| drawn(states, InputType::F32, rng));
-    (problem, OutputGradients { dout, dlast_state })
-}
-
 fn of_framework(method: Method, problem: &Problem, given: &OutputGradients) -> GradientBudget {
     bounds(Pass { form: method.into(), problem, given, contract: &Contract::FRAMEWORK })
 }
@@ -220,7 +205,7 @@ fn values_are_the_truth() {
         let mut rng = generator("values_are_the_truth");
         let mut largest = 0.0f64;
         for layout in layouts(Shape { batch: 2, dim: 4, dstate: 3, seqlen: 7, groups: 2 }) {
-            let (problem, given) = random(&layout, &mut rng);
+            let (problem, given) = layout.with_loss(&mut rng);
             let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
             let budget = of_framework(method, &problem, &given);
             for (name, want) in truth.tensors.iter() {
@@ -247,7 +232,7 @@ fn a_plain_backward_pass_is_within() {
         let mut rng = generator("a_plain_backward_pass_is_within");
         for (batch, dim, dstate, seqlen, groups) in [(2, 4, 3, 7, 2), (1, 2, 5, 32, 1)] {
             for layout in layouts(Shape { batch, dim, dstate, seqlen, groups }) {
-                let (problem, given) = random(&layout, &mut rng);
+                let (problem, given) = layout.with_loss(&mut rng);
                 let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
                 let budget = of_framework(method, &problem, &given);
                 let got = computed(method, &problem, &given, &truth.tensors);

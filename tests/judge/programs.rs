@@ -26,7 +26,7 @@ use rand::RngExt as _;
 
 use crate::cases::each;
 use crate::planting::Planting;
-use crate::support::problems::{Layout, generator};
+use crate::support::problems::{Layout, generator, uniform};
 
 /// Regimes that each show something of their own: groups, gate and bias, both ends of Δ, poles, states that grow.
 const REGIMES: [&str; 6] =
@@ -125,18 +125,8 @@ fn its_adjoint_is_the_truth_of_gradients() {
 
 /// Two items, channels of two groups, everything that a problem may have.
 pub fn problem(weights: Weights, b: Operand) -> Problem {
-    let layout = Layout {
-        shape: Shape { batch: 2, dim: 4, dstate: 3, seqlen: 40, groups: 2 },
-        weights,
-        b,
-        c: Operand::Variable,
-        gate: true,
-        extras: true,
-        ..Layout::plain(2, 4, 3, 40)
-    };
-    let mut problem = layout.random(&mut generator("programs"));
-    problem.judged_channels = problem.channels().collect();
-    problem
+    let shape = Shape { batch: 2, dim: 4, dstate: 3, seqlen: 40, groups: 2 };
+    Layout { weights, b, ..Layout::whole(shape) }.random(&mut generator("programs"))
 }
 
 /// What a program computes, as f32 has it.
@@ -234,12 +224,10 @@ fn by_indices(problem: Problem) -> Problem {
 
 /// Likewise in one item, with a state of each sequence.
 fn by_starts(weights: Weights) -> Problem {
-    let (b, c) = (Operand::Variable, Operand::Variable);
-    let layout = Layout { weights, b, c, gate: true, extras: true, ..Layout::plain(1, 4, 3, 40) };
+    let shape = Shape { batch: 1, dim: 4, dstate: 3, seqlen: 40, groups: 1 };
     let mut random = generator("packed programs");
-    let mut problem = layout.random(&mut random);
-    problem.judged_channels = problem.channels().collect();
-    let states = (0..3 * problem.a.len()).map(|_| random.random_range(-1.0f32..1.0)).collect();
+    let problem = Layout { weights, ..Layout::whole(shape) }.random(&mut random);
+    let states = uniform(3 * problem.a.len(), InputType::F32, &mut random);
     let packed = Some(Arc::new(Packed::by_starts(&[0, 21, 32, 40], 40, [3, 3])));
     Problem { initial_state: Some(states), packed, ..problem }
 }
@@ -368,7 +356,6 @@ fn a_head_that_reads_the_group_of_its_remainder_is_named() {
         ..Layout::plain(2, dim, 3, 40)
     };
     let mut problem = layout.random(&mut generator("heads"));
-    problem.judged_channels = problem.channels().collect();
     let axes = Axes { shared: heads, ..Axes::default() };
     problem.conventions = Conventions { axes, ..Conventions::default() };
     let planting = Planting::new(Method::Zoh, problem);
@@ -443,9 +430,7 @@ fn what_chunks_start_from_is_named() {
         (&own_end, "a chunk starts from the state that it ends with itself"),
         (&one_early, "a chunk starts from the state that the one before has a position before its end"),
     ];
-    let mut problem = Layout::plain(1, 3, 3, 60).random(&mut generator("chunks"));
-    problem.judged_channels = problem.channels().collect();
-    let planting = Planting::new(Method::Zoh, problem);
+    let planting = Planting::new(Method::Zoh, Layout::plain(1, 3, 3, 60).random(&mut generator("chunks")));
     for (start, words) in starts {
         let found = said(&planting, &in_chunks(&planting, start));
         assert!(found.first().is_some_and(|one| one.contains(words)), "{words}: {found:?}");
@@ -456,8 +441,7 @@ fn what_chunks_start_from_is_named() {
 /// said of the last state.
 #[test]
 fn a_cause_of_the_last_state_leaves_right_outputs_right() {
-    let mut problem = Layout::plain(1, 3, 3, 40).random(&mut generator("last states"));
-    problem.judged_channels = problem.channels().collect();
+    let problem = Layout::plain(1, 3, 3, 40).random(&mut generator("last states"));
     let planting = Planting::new(Method::Zoh, problem);
     let mut got = with_inputs(&planting, |other| other.u.chunks_mut(40).for_each(|row| row[39] = 0.0));
     got[TensorName::Out].values.chunks_mut(40).enumerate().for_each(|(i, row)| row[39] = 0.3 + i as f64);
@@ -499,9 +483,7 @@ fn of_what_no_edit_computes_nothing_is_said() {
     let seqlen = 24;
     let mut random = generator("no edit");
     let layout = Layout { b: Operand::Variable, c: Operand::Variable, ..Layout::plain(1, 2, 3, seqlen) };
-    let mut problem = layout.random(&mut random);
-    problem.judged_channels = problem.channels().collect();
-    let planting = Planting::new(Method::Zoh, problem);
+    let planting = Planting::new(Method::Zoh, layout.random(&mut random));
     let mut noise = planting.want.clone();
     noise[TensorName::Out].values.iter_mut().for_each(|value| *value += random.random_range(-1e-3..1e-3));
     let mut lost = planting.want.clone();

@@ -9,7 +9,7 @@ import types
 
 import numpy
 import pytest
-from conftest import drawn, halved, reference, scan_of_torch, tensors_of
+from conftest import drawn, halved, reference, scan_of_torch, ssd, tensors_of
 
 import holdfast
 
@@ -19,20 +19,15 @@ def command(*words):
 
 
 @pytest.fixture
-def mamba_ssm(monkeypatch):
+def mamba_ssm(module_of):
     """Two modules as mamba_ssm has them: the scan, and a model that has imported it by name."""
 
     def selective_scan_fn(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False, return_last_state=False):
         out, state = reference(u, delta, A, B, C, D, z, delta_bias, delta_softplus)
         return (out, state) if return_last_state else out
 
-    scan = types.ModuleType("mamba_ssm.ops.selective_scan_interface")
-    scan.selective_scan_fn = selective_scan_fn
-    model = types.ModuleType("mamba_ssm.modules.mamba_simple")
-    model.selective_scan_fn = selective_scan_fn
-    for module in (scan, model):
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    return model
+    module_of("mamba_ssm.ops.selective_scan_interface", selective_scan_fn=selective_scan_fn)
+    return module_of("mamba_ssm.modules.mamba_simple", selective_scan_fn=selective_scan_fn)
 
 
 def test_the_scans_of_a_model_are_recorded_and_judged(mamba_ssm, tmp_path):
@@ -61,52 +56,37 @@ def test_a_wrong_scan_is_found_in_its_recording(mamba_ssm, tmp_path):
     assert said.returncode == 1 and "looks like runs-as-zoh" in said.stdout
 
 
-def test_methods_of_classes_with_names_and_a_layout_of_their_own(monkeypatch, tmp_path):
-    module = types.ModuleType("mambapy.mamba")
-
+def test_methods_of_classes_with_names_and_a_layout_of_their_own(module_of, tmp_path):
     class MambaBlock:
         def selective_scan(self, x, delta, A, B, C, D):
             turn = lambda array: array.swapaxes(1, 2)
             return turn(reference(turn(x), turn(delta), A, turn(B), turn(C), D)[0])
 
-    module.MambaBlock = MambaBlock
-    monkeypatch.setitem(sys.modules, "mambapy.mamba", module)
+    module_of("mambapy.mamba", MambaBlock=MambaBlock)
     given = [array if name == "A" else array.swapaxes(1, 2) for name, array in drawn().items()]
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         MambaBlock().selective_scan(*given, numpy.ones(4, "f4"))
     assert recorded.reasons == [] and command("check", *recorded.paths).returncode == 0
 
 
-def test_scans_of_transformers_and_of_mamba_2_have_arguments_of_their_own(monkeypatch, tmp_path):
-    def module(name, **functions):
-        made = types.ModuleType(name)
-        vars(made).update(functions)
-        monkeypatch.setitem(sys.modules, name, made)
-        return made
-
+def test_scans_of_transformers_and_of_mamba_2_have_arguments_of_their_own(module_of, tmp_path):
     def mamba_selective_scan(hidden_states, dt, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False, **kwargs):
         return reference(hidden_states, dt, A, B, C, D, z, delta_bias, delta_softplus)[0]
 
     def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, D=None, dt_bias=None, dt_softplus=False):
-        batch, seqlen, heads, p = x.shape
-        channels = [numpy.repeat(array, p) for array in (A, D, dt_bias)]
-        flat, spread = x.transpose(0, 2, 3, 1).reshape(batch, heads * p, seqlen), numpy.repeat(dt.swapaxes(1, 2), p, axis=1)
-        weights = numpy.tile(channels[0][:, None], (1, B.shape[-1]))
-        turned = [array.transpose(0, 2, 3, 1) for array in (B, C)]
-        out, _ = reference(flat, spread, weights, *turned, channels[1], None, channels[2], dt_softplus)
-        return out.reshape(batch, heads, p, seqlen).transpose(0, 3, 1, 2)
+        return ssd(x, dt, A, B, C, D, None, dt_bias, dt_softplus)[0]
 
     # Each model has its own.
     copy_of = lambda fn: types.FunctionType(fn.__code__, fn.__globals__, argdefs=fn.__defaults__)
     models = [f"transformers.models.{name}.modeling_{name}" for name in ("mamba", "falcon_mamba", "jamba", "zamba")]
-    layers = [module(name, mamba_selective_scan=copy_of(mamba_selective_scan)) for name in models]
-    ssd = module("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
+    layers = [module_of(name, mamba_selective_scan=copy_of(mamba_selective_scan)) for name in models]
+    combined = module_of("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
     normal = lambda *shape: numpy.random.default_rng(5).normal(size=shape).astype("f4")
     heads = (normal(2, 16, 4, 3), normal(2, 16, 4), -abs(normal(4)), normal(2, 16, 2, 5), normal(2, 16, 2, 5))
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         for layer in layers:
             layer.mamba_selective_scan(*drawn().values(), D=normal(4), delta_softplus=True, use_mambapy=False)
-        ssd.mamba_chunk_scan_combined(*heads, chunk_size=8, D=normal(4), dt_bias=normal(4), dt_softplus=True)
+        combined.mamba_chunk_scan_combined(*heads, chunk_size=8, D=normal(4), dt_bias=normal(4), dt_softplus=True)
     assert recorded.reasons == [] and len(recorded.paths) == 5
     said = command("check", *recorded.paths)
     assert said.returncode == 0 and "5 cases: 5 pass" in said.stdout
@@ -206,13 +186,11 @@ def test_arguments_that_arrive_as_keywords_of_any_name_are_recorded(tmp_path):
     assert command("check", *recorded.paths).returncode == 0
 
 
-def test_a_call_whose_meaning_no_recording_has_is_skipped(monkeypatch, tmp_path):
+def test_a_call_whose_meaning_no_recording_has_is_skipped(module_of, tmp_path):
     def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, seq_idx=None, dt_limit=(0.0, float("inf")), **more):
         return x
 
-    module = types.ModuleType("mamba_ssm.ops.triton.ssd_combined")
-    module.mamba_chunk_scan_combined = mamba_chunk_scan_combined
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module = module_of("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
     one = numpy.ones((1, 4, 1, 1), "f4")
     run = (one, one[..., 0], -one[0, 0, 0], one, one, 4)
     strange = ({"state_dtype": "bf16"}, {"cu_seqlens": numpy.array([0, 4])})
@@ -226,22 +204,16 @@ def test_a_call_whose_meaning_no_recording_has_is_skipped(monkeypatch, tmp_path)
     assert recorded.reasons == [] and len(recorded.paths) == 1
 
 
-def test_sequences_that_are_packed_are_recorded_with_the_state_of_each(monkeypatch, tmp_path):
+def test_sequences_that_are_packed_are_recorded_with_the_state_of_each(module_of, tmp_path):
     ends = numpy.array([0, 2, 4])
 
     def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, seq_idx=None, cu_seqlens=None, return_varlen_states=False):
         parts = [slice(0, 2), slice(2, 4)] if seq_idx is not None else [slice(0, 4)]
-        # One head of one channel.
-        flat = lambda array, part: array[:, part, :, 0].swapaxes(1, 2)
-        of = lambda part: reference(flat(x, part), dt[:, part].swapaxes(1, 2), A[:, None], flat(B, part), flat(C, part))
-        found = [of(part) for part in parts]
-        out = numpy.concatenate([out for out, _ in found], axis=-1).swapaxes(1, 2)[..., None]
-        states = numpy.concatenate([state for _, state in found])[:, :, None]
+        found = [ssd(x[:, part], dt[:, part], A, B[:, part], C[:, part]) for part in parts]
+        out, states = numpy.concatenate([out for out, _ in found], 1), numpy.concatenate([state for _, state in found])
         return (out, states[-1:], states) if return_varlen_states else (out, states[-1:])
 
-    module = types.ModuleType("mamba_ssm.ops.triton.ssd_combined")
-    module.mamba_chunk_scan_combined = mamba_chunk_scan_combined
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module = module_of("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
     x = numpy.random.default_rng(5).normal(size=(1, 4, 1, 1)).astype("f4")
     run = (x, abs(x[..., 0]), -numpy.ones(1, "f4"), x + 1, x - 1, 4)
     packed = {"seq_idx": numpy.array([[0, 0, 1, 1]], "i4")}
@@ -525,14 +497,7 @@ def test_other_layouts_and_types_have_their_gradients(torch, tmp_path):
     assert {name for name in tensors_of(recorded.paths[0]) if name.startswith("grad")} == {f"grad.{name}.zoh" for name in names}
 
 
-def module_of(monkeypatch, name, **functions):
-    made = types.ModuleType(name)
-    vars(made).update(functions)
-    monkeypatch.setitem(sys.modules, name, made)
-    return made
-
-
-def test_a_block_warns_of_what_it_did_not_record_and_why(mamba_ssm, monkeypatch, tmp_path):
+def test_a_block_warns_of_what_it_did_not_record_and_why(mamba_ssm, module_of, monkeypatch, tmp_path):
     path = tmp_path / "run.safetensors"
     with pytest.warns(UserWarning, match=r"recorded nothing: none of .*selective_scan_fn was called .hint: holdfast.watch"):
         with holdfast.capture(path):
@@ -544,7 +509,7 @@ def test_a_block_warns_of_what_it_did_not_record_and_why(mamba_ssm, monkeypatch,
             mamba_ssm.selective_scan_fn(**inputs)
     assert told[0].filename == __file__ and len(recorded.paths) == 1
     # Whole layers in one function, which in transformers returns nothing where it cannot be had.
-    fused = module_of(monkeypatch, "transformers.models.mamba2.modeling_mamba2", mamba2_split_conv1d_scan_combined=lambda x: x)
+    fused = module_of("transformers.models.mamba2.modeling_mamba2", mamba2_split_conv1d_scan_combined=lambda x: x)
     original = fused.mamba2_split_conv1d_scan_combined
     with pytest.warns(UserWarning, match="recorded 0 calls and left out 1: .*mamba2_split_conv1d_scan_combined is a scan and"):
         with holdfast.capture(path):
@@ -565,17 +530,11 @@ def test_a_block_that_recorded_all_is_silent(mamba_ssm, tmp_path, recwarn):
     assert [str(one.message) for one in recwarn] == []
 
 
-def test_limits_of_a_step_are_recorded(monkeypatch, tmp_path):
+def test_limits_of_a_step_are_recorded(module_of, tmp_path):
     def mamba2_chunk_scan(hidden_states, dt, A, B, C, chunk_size, D=None, dt_bias=None, dt_softplus=False, dt_limit=(0.0, float("inf"))):
-        step = numpy.clip(numpy.logaddexp(0, dt + dt_bias), *dt_limit).astype("f4")
-        decays = numpy.exp(step[0, :, 0] * A)
-        state, out = numpy.float32(0), numpy.empty_like(hidden_states)
-        for l, decay in enumerate(decays):
-            state = decay * state + step[0, l, 0] * B[0, l, 0, 0] * hidden_states[0, l, 0, 0]
-            out[0, l, 0, 0] = C[0, l, 0, 0] * state
-        return out
+        return ssd(hidden_states, numpy.clip(numpy.logaddexp(0, dt + dt_bias), *dt_limit).astype("f4"), A, B, C)[0]
 
-    module = module_of(monkeypatch, "transformers.models.zamba2.modeling_zamba2", mamba2_chunk_scan=mamba2_chunk_scan)
+    module = module_of("transformers.models.zamba2.modeling_zamba2", mamba2_chunk_scan=mamba2_chunk_scan)
     one = numpy.ones((1, 4, 1, 1), "f4")
     # softplus(1 − 1) is 0.69.
     run = (one, one[..., 0], -one[0, 0, 0], one, one, 4, None, -one[0, 0, 0], True)
@@ -589,7 +548,7 @@ def test_limits_of_a_step_are_recorded(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("shape", [(6,), (2, 3)])
 @pytest.mark.parametrize("kind", ["f4", "bf16"])
-def test_updates_of_a_state_are_scans_of_one_position(monkeypatch, tmp_path, shape, kind):
+def test_updates_of_a_state_are_scans_of_one_position(module_of, tmp_path, shape, kind):
     """With heads and without; in a state of f32 and in one of 16 bits."""
     kind = pytest.importorskip("ml_dtypes", reason="unmeasured: no ml_dtypes").bfloat16 if kind == "bf16" else kind
 
@@ -603,7 +562,7 @@ def test_updates_of_a_state_are_scans_of_one_position(monkeypatch, tmp_path, sha
         return (y * z / (1 + numpy.exp(-z.astype("f8")))).astype(x.dtype)
 
     name = "mamba_ssm.ops.triton.selective_state_update"
-    module = module_of(monkeypatch, name, selective_state_update=selective_state_update)
+    module = module_of(name, selective_state_update=selective_state_update)
     normal = lambda *size: numpy.random.default_rng(6).normal(size=size).astype("f4")
     groups = (2,) if len(shape) == 2 else ()
     state, A = normal(2, *shape, 4).astype(kind), -abs(normal(*shape, 4))

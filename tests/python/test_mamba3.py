@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import types
 
 import numpy
 import pytest
@@ -36,37 +35,39 @@ def drawn():
     }
 
 
-def scanned(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, chunk_size=64, reads_before=False):
-    """The rule in f32; wrong with `reads_before`, where λ is that of the position before."""
-    one = numpy.float32(1)
-    theta = numpy.cumsum(numpy.tanh(Angles) * numpy.float32(numpy.pi) * DT.swapaxes(1, 2)[..., None], 1, dtype="f4")
+def scanned(xp, Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, states=None, reads_before=False):
+    """The rule in f32 by the functions of `xp`; wrong with `reads_before`, where λ is that of the position before."""
+    sigmoid = lambda array: 1 / (1 + xp.exp(-array))
+    theta = xp.cumsum(xp.tanh(Angles) * numpy.pi * DT.swapaxes(1, 2)[..., None], 1)
+    theta = theta if states is None else states[0][:, None] + theta
 
     def turned(operand, bias):
-        whole = numpy.repeat(operand, HEADS // QUERY, 2) + bias
-        even, odd = whole[..., 0 : 2 * ANGLES : 2].copy(), whole[..., 1 : 2 * ANGLES : 2].copy()
-        whole[..., 0 : 2 * ANGLES : 2] = even * numpy.cos(theta) - odd * numpy.sin(theta)
-        whole[..., 1 : 2 * ANGLES : 2] = even * numpy.sin(theta) + odd * numpy.cos(theta)
-        return whole
+        whole = operand[:, :, [head * QUERY // HEADS for head in range(HEADS)]] + bias
+        even, odd = whole[..., 0 : 2 * ANGLES : 2], whole[..., 1 : 2 * ANGLES : 2]
+        pairs = even * xp.cos(theta) - odd * xp.sin(theta), even * xp.sin(theta) + odd * xp.cos(theta)
+        return xp.concatenate([xp.stack(pairs, -1).reshape(*even.shape[:-1], 2 * ANGLES), whole[..., 2 * ANGLES :]], -1)
 
-    b, c = turned(K, K_bias), turned(Q, Q_bias)
-    share = one / (one + numpy.exp(-Trap))
-    x, w, out = numpy.zeros((len(V), HEADS, HEADDIM, STATES), "f4"), numpy.float32(0), numpy.empty_like(V)
+    b, c, share = turned(K, K_bias), turned(Q, Q_bias), sigmoid(Trap)
+    zero = 0 * V[:, 0, ..., None] * b[:, 0, :, None]
+    x, w = (zero, zero) if states is None else (states[1], states[3][..., None] * states[2][:, :, None])
+    rows = []
     for at in range(SEQLEN):
-        of = max(at - reads_before, 0)
-        now, before = (share[..., of] * DT[..., at])[..., None, None], ((one - share[..., of]) * DT[..., at])[..., None, None]
-        decay, new = numpy.exp(ADT[..., at])[..., None, None], V[:, at, ..., None] * b[:, at, :, None, :]
+        of = share[..., max(at - reads_before, 0)]
+        shares = xp.exp(ADT[..., at]), of * DT[..., at], (1 - of) * DT[..., at]
+        decay, now, before = (one[..., None, None] for one in shares)
+        new = V[:, at, ..., None] * b[:, at, :, None]
         x, w = decay * x + before * decay * w + now * new, new
-        y = (x * c[:, at, :, None, :]).sum(-1, dtype="f4") + D[:, None] * V[:, at]
-        out[:, at] = y * Z[:, at] / (one + numpy.exp(-Z[:, at]))
-    return out, (theta[:, -1] % numpy.float32(2 * numpy.pi), x, b[:, -1], V[:, -1].copy())
+        rows.append((x * c[:, at, :, None]).sum(-1) + D[:, None] * V[:, at])
+    out = xp.stack(rows, 1) * (Z * sigmoid(Z))
+    return out, (theta[:, -1] % (2 * numpy.pi), x, b[:, -1], V[:, -1])
 
 
 def test_a_scan_is_judged_with_its_states():
     inputs = drawn()
-    out, states = scanned(**inputs)
+    out, states = scanned(numpy, **inputs)
     report = holdfast.check_mamba3(**inputs, out=out, final_states=states)
     assert report.passed, str(report)
-    wrong, _ = scanned(**inputs, reads_before=True)
+    wrong, _ = scanned(numpy, **inputs, reads_before=True)
     assert holdfast.check_mamba3(**inputs, out=wrong, final_states=states).failing_tensors() == ("out",)
     with pytest.raises(ValueError, match="four states in a tuple"):
         holdfast.check_mamba3(**inputs, out=out, final_states=states[:2])
@@ -80,12 +81,7 @@ def test_a_scan_is_judged_with_its_states():
         assert holdfast.check_mamba3(**inputs, dout=numpy.ones_like(out), grads=grads).passed == (factor == 1)
 
 
-def kernel_of(monkeypatch, mamba3_siso_combined):
-    """Module as mamba_ssm has it, with this function."""
-    kernel = types.ModuleType("mamba_ssm.ops.triton.mamba3.mamba3_siso_combined")
-    kernel.mamba3_siso_combined = mamba3_siso_combined
-    monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
-    return kernel
+MODULE = "mamba_ssm.ops.triton.mamba3.mamba3_siso_combined"
 
 
 def judged(paths):
@@ -93,12 +89,12 @@ def judged(paths):
     return holdfast.Report.from_json(said.stdout)
 
 
-def test_calls_of_the_kernel_are_recorded(monkeypatch, tmp_path):
+def test_calls_of_the_kernel_are_recorded(module_of, tmp_path):
     def mamba3_siso_combined(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, chunk_size=64, cu_seqlens=None, quantized=None):
-        out, states = scanned(Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z)
+        out, states = scanned(numpy, Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z)
         return (out, *states) if cu_seqlens is None else (out, states)
 
-    kernel = kernel_of(monkeypatch, mamba3_siso_combined)
+    kernel = module_of(MODULE, mamba3_siso_combined=mamba3_siso_combined)
     with pytest.warns(UserWarning, match="`quantized` of mamba3_siso_combined is given"):
         with holdfast.capture(tmp_path / "run.safetensors", source="a test") as recorded:
             kernel.mamba3_siso_combined(**drawn(), chunk_size=32)
@@ -119,30 +115,16 @@ def of_torch(torch, wrong=None):
         DT = halved(torch)(DT) if wrong == "DT" else DT
         angle, x, b_before, u_before = Input_States
         b_before = halved(torch)(b_before) if wrong == "Input_States" else b_before
-        theta = angle[:, None] + torch.cumsum(torch.tanh(Angles) * torch.pi * DT.mT[..., None], 1)
-
-        def turned(operand, bias):
-            whole = operand.repeat_interleave(HEADS // QUERY, 2) + bias
-            even, odd = whole[..., 0 : 2 * ANGLES : 2], whole[..., 1 : 2 * ANGLES : 2]
-            pairs = even * theta.cos() - odd * theta.sin(), even * theta.sin() + odd * theta.cos()
-            return torch.cat([torch.stack(pairs, -1).flatten(-2), whole[..., 2 * ANGLES :]], -1)
-
-        b, c, share = turned(K, K_bias), turned(Q, Q_bias), Trap.sigmoid()
-        w, rows = u_before[..., None] * b_before[:, :, None], []
-        for at in range(SEQLEN):
-            decay, now, before = (one[..., at, None, None] for one in (ADT.exp(), share * DT, (1 - share) * DT))
-            new = V[:, at, ..., None] * b[:, at, :, None]
-            x, w = decay * x + before * decay * w + now * new, new
-            rows.append((x * c[:, at, :, None]).sum(-1) + D[:, None] * V[:, at])
-        out = torch.stack(rows, 1) * torch.nn.functional.silu(Z)
-        return (out, theta[:, -1] % (2 * torch.pi), x, b[:, -1], V[:, -1]) if return_final_states else out
+        states = angle, x, b_before, u_before
+        out, ends = scanned(torch, Q, K, V, ADT, DT, Trap, Q_bias, K_bias, Angles, D, Z, states)
+        return (out, *ends) if return_final_states else out
 
     return mamba3_siso_combined
 
 
 @pytest.mark.parametrize(("wrong", "failing"), [(None, ()), ("DT", ("grad.delta",)), ("Input_States", ("grad.initial_B",))])
-def test_calls_of_the_kernel_are_recorded_with_their_gradients(torch, monkeypatch, tmp_path, wrong, failing):
-    kernel = kernel_of(monkeypatch, of_torch(torch, wrong))
+def test_calls_of_the_kernel_are_recorded_with_their_gradients(torch, module_of, tmp_path, wrong, failing):
+    kernel = module_of(MODULE, mamba3_siso_combined=of_torch(torch, wrong))
     leaves = {name: torch.tensor(array, requires_grad=True) for name, array in drawn().items()}
     shapes = (ANGLES,), (HEADDIM, STATES), (STATES,), (HEADDIM,)
     states = tuple(torch.randn(BATCH, HEADS, *shape, requires_grad=True) for shape in shapes)

@@ -6,36 +6,9 @@ import functools
 
 import numpy
 import pytest
-from conftest import needed, reference
+from conftest import needed, reference, ssd
 
 import holdfast
-
-
-def ssd(x, dt, A, B, C, D=None, z=None, dt_bias=None, dt_softplus=False, initial_states=None, seq_idx=None, xp=numpy, wrong=None, cache="f8"):
-    """Mamba-2's scan, a position at a time, in double where that is had. `wrong`: a mistake in it. `cache`: the type of the state."""
-    batch, seqlen, heads, p = x.shape
-    wide = lambda array: array.astype("f8" if xp is numpy else "f4")
-    stored = lambda state: wide(state.astype(cache)) if xp is numpy else state
-    own = numpy.arange(heads) % B.shape[2] if wrong == "groups" else numpy.arange(heads) // (heads // B.shape[2])
-    B, C, dt = wide(B)[:, :, own], wide(C)[:, :, own], wide(dt)
-    if dt_bias is not None:
-        dt = dt + wide(dt_bias)
-    if dt_softplus:
-        dt = xp.where(dt > 20, dt, xp.log1p(xp.exp(xp.minimum(dt, 20))))
-    state = xp.zeros((batch, heads, p, B.shape[3])) if initial_states is None else wide(initial_states)
-    out = []
-    for l in range(seqlen):
-        if seq_idx is not None and l > 0 and wrong != "goes on":
-            state = state * (seq_idx[:, l] == seq_idx[:, l - 1])[:, None, None, None]
-        entering = (dt[:, l, :, None] * wide(x)[:, l])[..., None] * B[:, l, :, None]
-        state = stored(xp.exp(dt[:, l] * wide(A))[..., None, None] * state + entering)
-        out.append((state * C[:, l, :, None]).sum(-1))
-    out = xp.stack(out, 1)
-    if D is not None:
-        out = out + wide(D)[:, None] * wide(x)
-    if z is not None:
-        out = out * (z / (1 + xp.exp(-wide(z))))
-    return out.astype(x.dtype), state.astype("f4" if cache == "f8" else cache)
 
 
 @pytest.mark.parametrize("asked", [{}, {"packed": True}, {"decode": 3}, {"headdim": 3, "b": "variable", "inputs": "f16"}], ids=repr)

@@ -7,24 +7,21 @@ use holdfast::check::{self, Checked, Options};
 use holdfast::judge::budget;
 use holdfast::judge::diagnose::Budget;
 use holdfast::method::Method;
-use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::Recording;
-use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::regime;
 use holdfast::problem::stages::LogSpace;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Stages, Weights};
+use holdfast::problem::{InputType, Problem, Shape, Stage, Stages, Weights};
 use holdfast::promise::Promise;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
 
 use crate::searched::asking;
-use crate::written::{ComplexAs, File};
+use crate::written::{File, REAL, VARIABLE, drawn, named, stepped};
 
 /// A layer with everything on.
 fn problem(input: InputType) -> Problem {
     let shape = Shape { batch: 1, dim: 6, dstate: 8, seqlen: 160, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let operands = (Operand::Variable, Operand::Variable);
-    inputs::draw(&recipe, Weights::Real, input, operands, &mut Draw::new(3, "arithmetic"))
+    drawn(regime::EVERYTHING, shape, (Weights::Real, input), VARIABLE, (3, "arithmetic"))
 }
 
 /// zoh in plain f32, one position after the other, with some stages rounded as frameworks do.
@@ -58,34 +55,27 @@ pub fn scan_by(
     factors: Factors,
     softplus: impl Fn(f32) -> f32,
 ) -> Vec<f32> {
-    let Shape { dim, dstate, seqlen, .. } = problem.shape;
     let (bias, skip) = (problem.delta_bias.as_ref().expect("a bias"), problem.d.as_ref().expect("a skip"));
     let gate = problem.z.as_ref().expect("a gate");
-    let mut out = Vec::new();
-    for d in 0..dim {
-        let mut states = vec![0.0f32; dstate];
-        for l in 0..seqlen {
-            let at = problem.sequence_index(0, d, l);
-            let raw = round(Stage::Delta, problem.delta[at] + bias[d]);
-            let delta = round(Stage::Delta, softplus(raw));
-            let mut y = 0.0f32;
-            for (n, x) in states.iter_mut().enumerate() {
-                let of = |values: &[f32], operand| values[problem.operand_index(operand, (0, d), n, l)];
-                let (b, c) = (of(&problem.b, problem.b_operand), of(&problem.c, problem.c_operand));
-                let z = round(Stage::State, delta * problem.a[problem.weight_index(d, n)]);
-                let exponential =
-                    factors.log2_e.map_or_else(|| (factors.exp)(z), |log2_e| (z * log2_e).exp2());
-                let a_bar = round(Stage::State, exponential);
-                let b_bar = factors.b_bar * round(Stage::Du, delta * b);
-                let b_u = round(Stage::Du, b_bar * problem.u[at]);
-                *x = round(Stage::State, round(Stage::State, a_bar * *x) + b_u);
-                y += round(Stage::Y, *x) * c;
-            }
-            let skipped = round(Stage::Y, factors.skip * skip[d] * problem.u[at]);
-            let y = round(Stage::Y, round(Stage::Y, y) + skipped);
-            let silu = round(Stage::Gate, gate[at] / (1.0 + (factors.exp)(-gate[at])));
-            out.push(problem.input.round(factors.out * y * silu));
-        }
+    let given = Problem { initial_state: None, ..problem.clone() };
+    let [mut out, _] = stepped(&given, |x, (at, n, l)| {
+        let of = |values: &[f32], operand| values[problem.operand_index(operand, at, n, l)];
+        let i = problem.sequence_index(at.0, at.1, l);
+        let raw = round(Stage::Delta, problem.delta[i] + bias[at.1]);
+        let delta = round(Stage::Delta, softplus(raw));
+        let z = round(Stage::State, delta * problem.a[problem.weight_index(at.1, n)]);
+        let exponential = factors.log2_e.map_or_else(|| (factors.exp)(z), |log2_e| (z * log2_e).exp2());
+        let a_bar = round(Stage::State, exponential);
+        let b_bar = factors.b_bar * round(Stage::Du, delta * of(&problem.b, problem.b_operand));
+        let b_u = round(Stage::Du, b_bar * problem.u[i]);
+        *x = round(Stage::State, round(Stage::State, a_bar * *x) + b_u);
+        round(Stage::Y, *x) * of(&problem.c, problem.c_operand)
+    });
+    for (i, y) in out.iter_mut().enumerate() {
+        let skipped = round(Stage::Y, factors.skip * skip[i / problem.shape.seqlen] * problem.u[i]);
+        let summed = round(Stage::Y, round(Stage::Y, *y) + skipped);
+        let silu = round(Stage::Gate, gate[i] / (1.0 + (factors.exp)(-gate[i])));
+        *y = problem.input.round(factors.out * summed * silu);
     }
     out
 }
@@ -101,10 +91,13 @@ pub fn caused(problem: &Problem, out: Vec<f32>, causes: Option<&str>) -> CaseRes
 }
 
 fn check_for(problem: &Problem, out: Vec<f32>, stages: Option<Stages>, options: Options) -> Checked {
-    let mut file = File::of(problem, ComplexAs::Trailing);
-    file.add_output(problem, "zoh", &out, None, ComplexAs::Trailing);
+    computing(File::of_output(problem, "zoh", &out, None), stages).checked_by(&options)
+}
+
+/// The file with its arithmetic, where that is stated.
+fn computing(mut file: File, stages: Option<Stages>) -> File {
     file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
-    check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits")
+    file
 }
 
 #[test]
@@ -122,7 +115,7 @@ fn a_stage_in_16_bits_is_named_and_passes_where_it_is_stated() {
         let is_first = (input, stage) == (InputType::Bf16, Some(Stage::Delta));
         let unstated = caused(&problem, out.clone(), (!is_first).then_some(&name[..]));
         assert_eq!(unstated.verdict, Verdict::Fail);
-        let names: Vec<&str> = unstated.diagnosis.iter().map(|d| d.name.as_str()).collect();
+        let names = named(&unstated.diagnosis);
         assert!(names.contains(&name.as_str()), "{names:?} without {name}");
         // The tightest bounds that accept it come first, and none are tighter than the gate's.
         assert!(stage != Some(Stage::Gate) || names[0] == name, "{names:?}");
@@ -171,25 +164,16 @@ fn a_naive_softplus_is_named_and_passes_where_it_is_stated() {
 
 /// foh by φ₂ = (eᶻ − 1 − z)/z² at every z, in f32.
 fn closed_foh(problem: &Problem, factor: f32) -> Vec<f32> {
-    let Shape { dim, dstate, seqlen, .. } = problem.shape;
-    let mut out = Vec::new();
-    for d in 0..dim {
-        let mut states = vec![0.0f32; dstate];
-        for l in 0..seqlen {
-            let at = problem.sequence_index(0, d, l);
-            let delta = problem.delta[at].exp().ln_1p();
-            let mut y = 0.0f32;
-            for (n, x) in states.iter_mut().enumerate() {
-                let of = |values: &[f32], operand| values[problem.operand_index(operand, (0, d), n, l)];
-                let (b, c) = (of(&problem.b, problem.b_operand), of(&problem.c, problem.c_operand));
-                let z = delta * problem.a[problem.weight_index(d, n)];
-                let phi = (z.exp() - 1.0 - z) / (z * z);
-                *x = z.exp() * *x + factor * (delta * delta * phi * b * problem.u[at]);
-                y += *x * c;
-            }
-            out.push(y);
-        }
-    }
+    let [out, _] = stepped(problem, |x, (at, n, l)| {
+        let of = |values: &[f32], operand| values[problem.operand_index(operand, at, n, l)];
+        let i = problem.sequence_index(at.0, at.1, l);
+        let delta = problem.delta[i].exp().ln_1p();
+        let z = delta * problem.a[problem.weight_index(at.1, n)];
+        let phi = (z.exp() - 1.0 - z) / (z * z);
+        let input = delta * delta * phi * of(&problem.b, problem.b_operand) * problem.u[i];
+        *x = z.exp() * *x + factor * input;
+        *x * of(&problem.c, problem.c_operand)
+    });
     out
 }
 
@@ -200,19 +184,13 @@ fn naive_phi_functions_are_named_and_pass_where_they_are_stated() {
     (problem.d, problem.z, problem.delta_bias) = (None, None, None);
     problem.delta.iter_mut().for_each(|delta| *delta = -5.0 + 0.2 * delta.clamp(-2.0, 2.0));
     let check = |out: Vec<f32>, stages: Option<Stages>| {
-        let mut file = File::of(&problem, ComplexAs::Trailing);
-        file.add_output(&problem, "foh", &out, None, ComplexAs::Trailing);
-        let options = Options {
-            diagnosis: if stages.is_none() { Budget::Thorough } else { Budget::Off },
-            ..asking("naive-phi")
-        };
-        file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
-        check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+        let diagnosis = if stages.is_none() { Budget::Thorough } else { Budget::Off };
+        let file = computing(File::of_output(&problem, "foh", &out, None), stages);
+        file.judged_by(&Options { diagnosis, ..asking("naive-phi") })
     };
     let case = check(closed_foh(&problem, 1.0), None);
     assert_eq!(case.verdict, Verdict::Fail);
-    let names: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
-    assert_eq!(names, ["naive-phi"], "{:?}", case.worst);
+    assert_eq!(named(&case.diagnosis), ["naive-phi"], "{:?}", case.worst);
     let stated = Some(Stages::NAIVE_PHI);
     let case = check(closed_foh(&problem, 1.0), stated);
     assert_eq!(case.verdict, Verdict::Pass, "{} {:?}", case.reason, case.worst);
@@ -327,10 +305,7 @@ fn scan_in_log_space(problem: &Problem, block: usize, summed: Summed) -> Vec<f32
 /// Steps so large that running sums lose digits, and a slow state to show it.
 fn far_sums() -> Problem {
     let shape = Shape { batch: 1, dim: 3, dstate: 3, seqlen: 600, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let operands = (Operand::Variable, Operand::Variable);
-    let mut problem =
-        inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut Draw::new(5, "far sums"));
+    let mut problem = drawn(regime::PLAIN, shape, REAL, VARIABLE, (5, "far sums"));
     problem.delta.iter_mut().enumerate().for_each(|(l, delta)| *delta = 0.4 + 0.3 * (l as f32 * 0.37).sin());
     problem.a.iter_mut().enumerate().for_each(|(n, a)| *a = -[0.9, 1.7, 2.3][n % 3]);
     problem
@@ -359,9 +334,7 @@ fn in_log_space(block: usize, statement: &str, summed: Summed) {
     let stated = &check(&problem, out.clone(), Some(stages)).cases[0];
     assert_eq!(stated.verdict, Verdict::Pass, "{:?}", stated.worst);
     // The metadata `scan` state the same.
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &out, None, ComplexAs::Trailing);
-    file.metadata.insert("scan".to_owned(), statement.to_owned());
+    let file = File::of_output(&problem, "zoh", &out, None).stating(&[("scan", statement)]);
     assert_eq!(file.recording().layout().stages, stages);
     // What loses more than f32 does still fails, and so does another formula.
     let worse = scan_in_log_space(&problem, block, Summed::Coarsely);
@@ -431,10 +404,9 @@ fn a_scan_that_is_stated_twice_or_unheard_of_is_an_error() {
     for (scan, arithmetic) in [("linear", "f32"), ("log-space-0", "f32"), ("log-space", "scan=log-space-64")]
     {
         let problem = far_sums();
-        let mut file = File::of(&problem, ComplexAs::Trailing);
-        file.add_output(&problem, "zoh", &vec![0.0; problem.u.len()], None, ComplexAs::Trailing);
-        let file = file.stating(&[("scan", scan), ("arithmetic", arithmetic)]);
-        file.is_refused("log-space-64 where sums begin anew");
+        let file = File::of_output(&problem, "zoh", &vec![0.0; problem.u.len()], None);
+        let stated = file.stating(&[("scan", scan), ("arithmetic", arithmetic)]);
+        stated.is_refused("log-space-64 where sums begin anew");
     }
 }
 

@@ -3,38 +3,25 @@
 use std::path::Path;
 
 use holdfast::check::{Checked, Options, check};
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick::LARGEST_Z;
 use holdfast::method::Method;
 use holdfast::problem::conventions::Coupling;
 use holdfast::problem::recorded::{RecordError, Recording};
-use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
+use holdfast::problem::{InputType, OutputGradients, Problem, Shape};
 use holdfast::results::{CaseResult, PairStatus, Verdict};
 use holdfast::tensor::{GradientName, Gradients};
 use holdfast::truth::gradient::solve;
-use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 use safetensors::Dtype;
 
 use crate::searched::asking;
 use crate::support::binary::{holdfast, text};
-use crate::support::problems::{Layout, generator, layouts};
+use crate::support::problems::{Layout, generator, layouts, uniform};
 use crate::written::{ComplexAs, File, dtype, failing, tensor};
 
 const SHAPE: Shape = Shape { batch: 2, dim: 4, dstate: 3, seqlen: 9, groups: 2 };
 
-fn drawn(len: usize, input: InputType, rng: &mut ChaCha8Rng) -> Vec<f32> {
-    (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect()
-}
-
 pub fn random(layout: &Layout) -> (Problem, OutputGradients) {
-    let mut rng = generator("recorded backward");
-    let mut problem = layout.random(&mut rng);
-    let states = problem.shape.batch * problem.a.len();
-    problem.initial_state = layout.gate.then(|| drawn(states, InputType::F32, &mut rng));
-    let dout = drawn(problem.u.len(), layout.input, &mut rng);
-    let dlast_state = layout.gate.then(|| drawn(states, InputType::F32, &mut rng));
-    (problem, OutputGradients { dout, dlast_state })
+    layout.with_loss(&mut generator("recorded backward"))
 }
 
 /// The truth, rounded to what each gradient is stored in.
@@ -76,15 +63,8 @@ pub fn checked(file: &File) -> Vec<CaseResult> {
     checked_whole(file).cases
 }
 
-/// Without causes.
-pub fn verdicts(file: &File) -> Vec<CaseResult> {
-    let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
-}
-
 fn checked_whole(file: &File) -> Checked {
-    let options = Options::EVERYTHING;
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run")
+    file.checked_by(&Options::EVERYTHING)
 }
 
 /// Of one label: passes of two methods differ by what their truths do, or are one under two names.
@@ -142,11 +122,7 @@ fn gradients_that_are_not_recorded_are_not_compared() {
 }
 
 pub fn plain() -> (Problem, OutputGradients) {
-    let variable = (Operand::Variable, Operand::Variable);
-    let layout = layouts(SHAPE).find(|l| {
-        (l.weights, l.input, l.gate, (l.b, l.c)) == (Weights::Real, InputType::F32, true, variable)
-    });
-    random(&layout.expect("there is one"))
+    random(&Layout::whole(SHAPE))
 }
 
 /// Every layout, complex ones in each way that they can be stored.
@@ -183,10 +159,8 @@ fn one_wrong_element_fails_its_gradient_alone() {
                 let values = &mut gradients[wrong].values;
                 let last = values.len() - 1;
                 values[last] = spoil(values[last]);
-                let case = recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing)
-                    .checked()
-                    .cases
-                    .remove(0);
+                let file = recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing);
+                let case = file.judged();
                 assert_eq!(case.verdict, Verdict::Fail, "{method} {wrong}");
                 for (name, _) in right.iter() {
                     let want = if name == wrong { Verdict::Fail } else { Verdict::Pass };
@@ -297,7 +271,7 @@ fn gradients_of_a_dense_a_have_a_matrix_for_each_channel() {
     let (mut problem, given) = plain();
     problem.conventions.coupling = Coupling::Dense;
     let Shape { dim, dstate, .. } = problem.shape;
-    problem.a = drawn(dim * dstate * dstate, InputType::F32, &mut generator("dense"));
+    problem.a = uniform(dim * dstate * dstate, InputType::F32, &mut generator("dense"));
     for method in Method::ALL {
         let mut gradients = rounded(&problem, &given, method);
         let file = |gradients: &Gradients<f32>| {

@@ -2,7 +2,7 @@
 //! one that is worse still fails.
 
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
+use holdfast::problem::{InputType, OutputGradients, Problem, Shape};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::{GradientName, Gradients};
 use holdfast::truth::gradient::solve;
@@ -14,9 +14,7 @@ use crate::written::ComplexAs;
 const SHAPE: Shape = Shape { batch: 1, dim: 6, dstate: 4, seqlen: 128, groups: 1 };
 
 pub fn layer(input: InputType) -> (Problem, OutputGradients) {
-    let (b, c) = (Operand::Variable, Operand::Variable);
-    let (mut problem, mut given) =
-        random(&Layout { shape: SHAPE, weights: Weights::Real, input, b, c, gate: true, extras: true });
+    let (mut problem, mut given) = random(&Layout { input, ..Layout::whole(SHAPE) });
     (problem.initial_state, given.dlast_state) = (None, None);
     (problem, given)
 }

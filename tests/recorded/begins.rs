@@ -1,20 +1,19 @@
 //! Promise: a scan that begins elsewhere, at the last position or from a state, is judged as what it states, and named where it
 //! does not.
 
-use holdfast::check::{self, Checked};
+use holdfast::check::Checked;
 use holdfast::formula::Form;
 use holdfast::judge::quick;
 use holdfast::method::Method;
-use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
+use holdfast::problem::regime;
+use holdfast::problem::{InputType, Problem, Shape, Stages, Weights};
 use holdfast::promise::Promise;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
 
-use crate::conventions::{CONSTANT, checked, plain, truth};
+use crate::conventions::{checked, plain, truth};
 use crate::searched::asking;
-use crate::written::{ComplexAs, File};
+use crate::written::{CONSTANT, ComplexAs, File, REAL, VARIABLE, drawn, named, single};
 
 /// Runs of so many positions, of `width` floats each, from behind.
 fn backwards(values: &[f32], seqlen: usize, width: usize) -> Vec<f32> {
@@ -23,24 +22,14 @@ fn backwards(values: &[f32], seqlen: usize, width: usize) -> Vec<f32> {
 
 /// A scan from the last position to the first, in every form, as the file has it.
 fn reverse_file(problem: &Problem, change: impl Fn(Form, &mut Vec<f32>)) -> File {
-    let (seqlen, width) = (problem.shape.seqlen, problem.weights.width());
-    let back = |values: &Vec<f32>| backwards(values, seqlen, 1);
-    let operand = |values: &Vec<f32>, operand| match operand {
-        Operand::Constant => values.clone(),
-        Operand::Variable => backwards(values, seqlen, width),
-    };
-    let as_stored = Problem {
-        u: back(&problem.u),
-        delta: back(&problem.delta),
-        z: problem.z.as_ref().map(back),
-        b: operand(&problem.b, problem.b_operand),
-        c: operand(&problem.c, problem.c_operand),
-        ..problem.clone()
-    };
+    let seqlen = problem.shape.seqlen;
+    let as_stored = problem.with_inputs(|name, values| match problem.varies(name) {
+        true => backwards(values, seqlen, problem.grid(name)[0]),
+        false => values.to_vec(),
+    });
     let mut file = File::of(&as_stored, ComplexAs::Trailing);
     for form in Form::all() {
-        let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
-        let [out, last] = truth(problem, form).map(single);
+        let [out, last] = truth(problem, form).map(|values| single(&values));
         let mut out = backwards(&out, seqlen, 1);
         change(form, &mut out);
         file.add_output(problem, form.name(), &out, Some(&last), ComplexAs::Trailing);
@@ -50,7 +39,7 @@ fn reverse_file(problem: &Problem, change: impl Fn(Form, &mut Vec<f32>)) -> File
 
 #[test]
 fn a_reverse_scan_is_judged_from_the_last_position_on() {
-    let operands = [CONSTANT, (Operand::Variable, Operand::Variable)];
+    let operands = [CONSTANT, VARIABLE];
     for (weights, operands) in
         Weights::ALL.into_iter().flat_map(|weights| operands.map(|operands| (weights, operands)))
     {
@@ -89,7 +78,7 @@ fn a_reverse_scan_is_judged_from_the_last_position_on() {
 
 #[test]
 fn a_reverse_scan_that_is_not_stated_is_named() {
-    let problem = plain(Weights::Real, (Operand::Variable, Operand::Variable));
+    let problem = plain(Weights::Real, VARIABLE);
     for case in checked(&reverse_file(&problem, |_, _| ()).recording()).cases {
         // A last state is where the scan ends. A scan in both directions has the same output.
         if case.method.is_bidirectional() {
@@ -104,28 +93,21 @@ fn a_reverse_scan_that_is_not_stated_is_named() {
 
 /// What is asked about that.
 fn missing(file: &File) -> CaseResult {
-    let options = asking("initial-state-missing");
-    check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+    file.judged_by(&asking("initial-state-missing"))
 }
 
 /// Channels that start from a state, which is not recorded; `change` does what else is wrong.
 fn started(weights: Weights, change: impl Fn(&mut [f32])) -> CaseResult {
     let shape = Shape { batch: 1, dim: 3, dstate: 3, seqlen: 60, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut draw = Draw::new(9, "conventions/started");
-    let operands = (Operand::Variable, Operand::Variable);
-    let mut problem = inputs::draw(&recipe, weights, InputType::F32, operands, &mut draw);
+    let kind = (weights, InputType::F32);
+    let mut problem = drawn(regime::PLAIN, shape, kind, VARIABLE, (9, "conventions/started"));
     problem.delta.iter_mut().for_each(|delta| *delta = 0.02 + 0.01 * delta.abs().min(1.0));
-    problem.judged_channels = problem.channels().collect();
     problem.z = Some(problem.u.iter().map(|u| u + 1.0).collect());
     problem.initial_state = Some((0..9 * weights.width()).map(|i| 0.7 * (i as f32 + 1.0).sin()).collect());
-    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
-    let [mut out, last] = truth(&problem, Method::Zoh.into()).map(single);
+    let [mut out, last] = truth(&problem, Method::Zoh.into()).map(|values| single(&values));
     change(&mut out);
     let alone = Problem { initial_state: None, ..problem };
-    let mut file = File::of(&alone, ComplexAs::Trailing);
-    file.add_output(&alone, "zoh", &out, Some(&last), ComplexAs::Trailing);
-    missing(&file)
+    missing(&File::of_output(&alone, "zoh", &out, Some(&last)))
 }
 
 #[test]
@@ -134,8 +116,7 @@ fn an_initial_state_that_is_not_recorded_is_missed() {
         let case = started(weights, |_| ());
         for (name, tensor) in case.tensors.iter() {
             assert_eq!(tensor.verdict, Verdict::Fail);
-            let found: Vec<&str> = tensor.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
-            assert_eq!(found, ["initial-state-missing"], "{name}");
+            assert_eq!(named(&tensor.diagnosis), ["initial-state-missing"], "{name}");
             assert!(tensor.diagnosis[0].what.contains("each of 3 channels"), "{}", tensor.diagnosis[0].what);
         }
     }
@@ -149,17 +130,12 @@ fn an_initial_state_that_is_not_recorded_is_missed() {
 #[test]
 fn a_few_errors_are_no_initial_state() {
     let shape = Shape { batch: 1, dim: 1, dstate: 8, seqlen: 8, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut problem =
-        inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut Draw::new(9, "conventions/few"));
-    problem.judged_channels = problem.channels().collect();
+    let mut problem = drawn(regime::PLAIN, shape, REAL, CONSTANT, (9, "conventions/few"));
     problem.delta.fill(0.5);
     let [out, _] = truth(&problem, Method::Zoh.into());
     let wrong: Vec<f32> = (0..).zip(&out).map(|(i, y)| (y + 0.1 * f64::from(i).sin() + 0.2) as f32).collect();
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &wrong, None, ComplexAs::Trailing);
-    let case = missing(&file);
+    let case = missing(&File::of_output(&problem, "zoh", &wrong, None));
     assert_eq!(case.verdict, Verdict::Fail);
-    let found: Vec<&str> = case.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
+    let found = named(&case.diagnosis);
     assert!(!found.contains(&"initial-state-missing"), "{found:?}");
 }

@@ -14,7 +14,7 @@ use rstest::rstest;
 use crate::backward::{self, plain, rounded};
 use crate::conventions::truth;
 use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File};
+use crate::written::{ComplexAs, File, named, single};
 
 type Change = fn(&mut Problem);
 
@@ -28,14 +28,11 @@ fn small() -> Problem {
 }
 
 fn drawn(layout: Layout) -> Problem {
-    let layout = Layout { gate: true, extras: true, ..layout };
-    let mut problem = layout.random(&mut generator("a budget"));
-    problem.judged_channels = problem.channels().collect();
-    problem
+    Layout { gate: true, extras: true, ..layout }.random(&mut generator("a budget"))
 }
 
 pub fn outputs(problem: &Problem) -> [Vec<f32>; 2] {
-    truth(problem, Method::Zoh.into()).map(|values| values.into_iter().map(|value| value as f32).collect())
+    truth(problem, Method::Zoh.into()).map(|values| single(&values))
 }
 
 /// Outputs under these labels, each of a problem with a change.
@@ -56,10 +53,8 @@ pub fn checked(recording: &Recording<Cursor<Vec<u8>>>, diagnosis: Budget) -> Vec
 }
 
 fn names(case: &CaseResult) -> Vec<(ComputedName, Vec<&str>)> {
-    let named =
-        |(name, tensor): (_, &holdfast::results::TensorResult)| tensor.diagnosis.first().map(|_| name);
-    let with = case.tensors.iter().filter_map(named);
-    with.map(|name| (name, case.tensors[name].diagnosis.iter().map(|one| &*one.name).collect())).collect()
+    let with = case.tensors.iter().filter_map(|(name, tensor)| tensor.diagnosis.first().map(|_| name));
+    with.map(|name| (name, named(&case.tensors[name].diagnosis))).collect()
 }
 
 const NO_BIAS: Change = |problem| problem.delta_bias = None;

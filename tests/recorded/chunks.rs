@@ -16,7 +16,7 @@ use safetensors::Dtype;
 use crate::conventions::whole;
 use crate::layouts::{SHAPE, headed, laid_out, permuted};
 use crate::packed::integers;
-use crate::written::{self, ComplexAs, File};
+use crate::written::{self, File};
 
 /// What an SSD scan computes of each channel: out and last_state, the state before each chunk, and running sums of ΔA within each.
 pub struct Ssd {
@@ -91,9 +91,7 @@ pub fn recorded(problem: &Problem, scan: &Ssd, metadata: &[(&str, &str)]) -> Fil
 }
 
 fn plain(problem: &Problem, scan: &Ssd) -> File {
-    let mut plain = File::of(problem, ComplexAs::Trailing);
-    plain.add_output(problem, "zoh", &scan.out, Some(&scan.last_state), ComplexAs::Trailing);
-    plain
+    File::of_output(problem, "zoh", &scan.out, Some(&scan.last_state))
 }
 
 /// Tensors of chunks as the kernel has them: states (b, c, h, p, n), and sums (b, h, c, k), of which anything is past the end.
@@ -148,24 +146,24 @@ fn tensors_of_chunks_are_judged_by_themselves() {
         assert!(share < 0.5, "{name}: {share}");
     }
     let (dstate, row) = (SHAPE.dstate, CHUNKS * SHAPE.dstate);
-    let states = |change: &dyn Fn(&mut [f32])| {
+    let slips: [(&str, fn(&mut [f32])); 6] = [
+        ("chunk_states", |row| row[SHAPE.dstate..].rotate_left(SHAPE.dstate)),
+        ("chunk_states", |row| row[SHAPE.dstate] *= 1.0001),
+        // The initial state is kept as it is.
+        ("chunk_states", |row| row[0] = row[0].next_up()),
+        ("dA_cumsum", |row| row.rotate_left(1)),
+        ("dA_cumsum", |row| row[4] *= 1.0001),
+        // Sums that do not begin anew.
+        ("dA_cumsum", |row| (3..7).for_each(|l| row[l] += row[l / 3 * 3 - 1])),
+    ];
+    for (name, slip) in slips {
         let mut wrong = ssd(&problem, CHUNK, |x| x);
-        wrong.chunk_states.chunks_mut(row).for_each(change);
-        failing(&with_chunks(&right, SHAPE, CHUNK, &wrong))
-    };
-    let sums = |change: &dyn Fn(&mut [f32])| {
-        let mut wrong = ssd(&problem, CHUNK, |x| x);
-        wrong.cumsum.chunks_mut(SHAPE.seqlen).for_each(change);
-        failing(&with_chunks(&right, SHAPE, CHUNK, &wrong))
-    };
-    assert_eq!(states(&|row| row[dstate..].rotate_left(dstate)), ["chunk_states"]);
-    assert_eq!(states(&|row| row[dstate] *= 1.0001), ["chunk_states"]);
-    // The initial state is kept as it is.
-    assert_eq!(states(&|row| row[0] = row[0].next_up()), ["chunk_states"]);
-    assert_eq!(sums(&|row| row.rotate_left(1)), ["dA_cumsum"]);
-    assert_eq!(sums(&|row| row[4] *= 1.0001), ["dA_cumsum"]);
-    // Sums that do not begin anew.
-    assert_eq!(sums(&|row| (3..7).for_each(|l| row[l] += row[l / 3 * 3 - 1])), ["dA_cumsum"]);
+        match name {
+            "chunk_states" => wrong.chunk_states.chunks_mut(row).for_each(slip),
+            _ => wrong.cumsum.chunks_mut(SHAPE.seqlen).for_each(slip),
+        }
+        assert_eq!(failing(&with_chunks(&right, SHAPE, CHUNK, &wrong)), [name]);
+    }
     // A position late, and without decay.
     let mut late = problem.clone();
     late.delta.chunks_mut(7).for_each(|row| row.rotate_right(1));
@@ -194,7 +192,6 @@ fn tensors_of_chunks_are_judged_by_themselves() {
 fn a_state_before_a_chunk_is_the_last_one_of_what_is_before() {
     for weights in Weights::ALL {
         let (mut problem, _) = headed(weights, InputType::F32);
-        problem.judged_channels = problem.channels().collect();
         problem.conventions.chunk = NonZeroUsize::new(CHUNK);
         for method in [Method::Zoh, Method::Bilinear, Method::Poly] {
             let solve = |problem: &Problem| {

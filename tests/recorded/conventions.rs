@@ -10,9 +10,8 @@ use holdfast::judge::{budget, quick};
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
-use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::{RecordedRun, Recording};
-use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::regime;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Weights, transform};
 use holdfast::promise::{Contract, Promise};
 use holdfast::results::{CaseResult, Verdict};
@@ -20,7 +19,7 @@ use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
 
 use crate::searched::asking;
-use crate::written::{ComplexAs, File};
+use crate::written::{CONSTANT, ComplexAs, File, REAL, drawn, named, single, stepped};
 
 fn scipy(name: &str) -> Recording<std::fs::File> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded");
@@ -34,16 +33,12 @@ pub fn whole<R: Read + Seek + Send>(recording: &Recording<R>) -> RecordedRun {
 }
 
 pub fn checked<R: Read + Seek + Send>(recording: &Recording<R>) -> Checked {
-    let options = Options::EVERYTHING;
-    check::check("run", "run", recording, &options, &|| ()).expect("fits")
+    check::check("run", "run", recording, &Options::EVERYTHING, &|| ()).expect("fits")
 }
 
 /// These tensors, recorded under a name.
 pub fn recorded(problem: &Problem, name: &str, tensors: &Tensors<f32>) -> Checked {
-    let mut file = File::of(problem, ComplexAs::Trailing);
-    let last = tensors.get(TensorName::LastState).map(|tensor| &tensor.values[..]);
-    file.add_output(problem, name, &tensors[TensorName::Out].values, last, ComplexAs::Trailing);
-    checked(&file.recording())
+    File::of_tensors(problem, name, tensors).checked_by(&Options::EVERYTHING)
 }
 
 /// zoh, foh, bilinear, euler, backward_diff, impulse and gbt, as `cont2discrete` and `dlsim` have them.
@@ -83,19 +78,13 @@ fn scipy_fails_under_any_other_form() {
 /// A scan without skip and gate, of a few states and positions.
 pub fn plain(weights: Weights, operands: (Operand, Operand)) -> Problem {
     let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 9, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut problem =
-        inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(5, "conventions"));
-    problem.judged_channels = problem.channels().collect();
-    problem
+    drawn(regime::PLAIN, shape, (weights, InputType::F32), operands, (5, "conventions"))
 }
 
 pub fn truth(problem: &Problem, form: Form) -> [Vec<f64>; 2] {
     let truth = truth::scan::solve(problem, &[form]).expect("a truth").remove(0);
     [TensorName::Out, TensorName::LastState].map(|name| truth.tensors[name].values.clone())
 }
-
-pub const CONSTANT: (Operand, Operand) = (Operand::Constant, Operand::Constant);
 
 /// The truth is rounded correctly: what is equal in mathematics is equal bit by bit.
 #[test]
@@ -200,7 +189,7 @@ fn a_scan_goes_on_from_its_initial_state() {
                 second.conventions.reads = reads;
                 let [all, last] = truth(&whole, form);
                 let between = &truth(&first, form)[1];
-                let rounded: Vec<f32> = between.iter().map(|value| *value as f32).collect();
+                let rounded = single(between);
                 if rounded.iter().zip(between).any(|(rounded, exact)| f64::from(*rounded) != *exact) {
                     // Thirds: the state is no f32.
                     continue;
@@ -239,30 +228,16 @@ fn what_differs_in_its_conventions_alone_is_another_problem() {
 
 /// zoh in plain f32 as the problem's conventions have it: out and last_state.
 fn f32_scan(problem: &Problem) -> [Vec<f32>; 2] {
-    let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;
-    let (mut out, mut last) = (Vec::new(), Vec::new());
-    for at in (0..batch).flat_map(|batch| (0..dim).map(move |d| (batch, d))) {
-        let of = |values: &[f32], operand, n, l| values[problem.operand_index(operand, at, n, l)];
-        let given = problem.initial_state.as_ref();
-        let mut states: Vec<f32> =
-            (0..dstate).map(|n| given.map_or(0.0, |x| x[problem.state_index(at, n)])).collect();
-        for l in 0..seqlen {
-            let index = problem.sequence_index(at.0, at.1, l);
-            let (u, delta) = (problem.u[index], problem.delta[index]);
-            let mut y = 0.0f32;
-            for (n, x) in states.iter_mut().enumerate() {
-                let (b, c) =
-                    (of(&problem.b, problem.b_operand, n, l), of(&problem.c, problem.c_operand, n, l));
-                let (b, c) = if problem.reads_with_b() { (1.0, b * c) } else { (b, c) };
-                let before = *x;
-                *x = (delta * problem.a[problem.weight_index(at.1, n)]).exp() * before + delta * b * u;
-                y += c * if problem.reads_before() { before } else { *x };
-            }
-            out.push(y);
-        }
-        last.extend(states);
-    }
-    [out, last]
+    stepped(problem, |x, (at, n, l)| {
+        let of = |values: &[f32], operand| values[problem.operand_index(operand, at, n, l)];
+        let index = problem.sequence_index(at.0, at.1, l);
+        let (u, delta) = (problem.u[index], problem.delta[index]);
+        let (b, c) = (of(&problem.b, problem.b_operand), of(&problem.c, problem.c_operand));
+        let (b, c) = if problem.reads_with_b() { (1.0, b * c) } else { (b, c) };
+        let before = *x;
+        *x = (delta * problem.a[problem.weight_index(at.1, n)]).exp() * before + delta * b * u;
+        c * if problem.reads_before() { before } else { *x }
+    })
 }
 
 fn zoh(problem: &Problem, outputs: [Vec<f32>; 2]) -> CaseResult {
@@ -271,13 +246,9 @@ fn zoh(problem: &Problem, outputs: [Vec<f32>; 2]) -> CaseResult {
 
 /// With what is said where these causes are asked about, or nothing.
 fn asked(problem: &Problem, [out, last]: &[Vec<f32>; 2], causes: Option<&str>) -> CaseResult {
-    let mut file = File::of(problem, ComplexAs::Trailing);
-    file.add_output(problem, "zoh", out, Some(last), ComplexAs::Trailing);
-    let options = Options {
-        diagnosis: if causes.is_some() { Budget::Thorough } else { Budget::Off },
-        ..asking(causes.unwrap_or_default())
-    };
-    check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+    let diagnosis = if causes.is_some() { Budget::Thorough } else { Budget::Off };
+    let options = Options { diagnosis, ..asking(causes.unwrap_or_default()) };
+    File::of_output(problem, "zoh", out, Some(last)).judged_by(&options)
 }
 
 pub fn tensors(problem: &Problem, [out, last]: [Vec<f32>; 2]) -> Tensors<f32> {
@@ -298,9 +269,7 @@ fn a_constant_c_is_as_a_variable_one_in_every_convention() {
 
 fn in_conventions(c: Operand) {
     let shape = Shape { batch: 2, dim: 3, dstate: 16, seqlen: 300, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut draw = Draw::new(5, "conventions/f32");
-    let drawn = inputs::draw(&recipe, Weights::Real, InputType::F32, (Operand::Constant, c), &mut draw);
+    let drawn = drawn(regime::PLAIN, shape, REAL, (Operand::Constant, c), (5, "conventions/f32"));
     let before = Conventions { reads: Reads::BeforeUpdate, ..Conventions::default() };
     let without_b = Conventions { state: StateHolds::InputAlone, ..Conventions::default() };
     let both = Conventions { state: StateHolds::InputAlone, ..before };
@@ -339,8 +308,7 @@ fn exchanged_b_and_c_are_named() {
         let problem = plain(weights, (operand, operand));
         let exchanged = Problem { b: problem.c.clone(), c: problem.b.clone(), ..problem.clone() };
         for form in Form::all() {
-            let f32s = |values: Vec<f64>| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
-            let outputs = truth(&exchanged, form).map(f32s);
+            let outputs = truth(&exchanged, form).map(|values| single(&values));
             let case = &recorded(&problem, form.name(), &tensors(&problem, outputs)).cases[0];
             assert_eq!(case.verdict, Verdict::Fail, "{form}");
             assert_eq!(case.diagnosis[0].name, "b-and-c-exchanged", "{form}");
@@ -373,8 +341,7 @@ fn stretches_change_nothing() {
         };
         let mut file = File::of(&problem, ComplexAs::Trailing);
         for form in Form::all() {
-            let [out, last] =
-                truth(&problem, form).map(|values| values.iter().map(|v| *v as f32).collect::<Vec<_>>());
+            let [out, last] = truth(&problem, form).map(|values| single(&values));
             file.add_output(&problem, form.name(), &out, Some(&last), ComplexAs::Trailing);
         }
         // Without a truth of any channel the quick route alone decides: its values must be those of the whole.
@@ -405,9 +372,8 @@ fn stretches_change_nothing() {
 #[test]
 fn a_convention_is_named_before_an_arithmetic() {
     let shape = Shape { batch: 1, dim: 3, dstate: 4, seqlen: 120, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut draw = Draw::new(6, "conventions/bf16");
-    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::Bf16, CONSTANT, &mut draw);
+    let bf16 = (Weights::Real, InputType::Bf16);
+    let mut problem = drawn(regime::PLAIN, shape, bf16, CONSTANT, (6, "conventions/bf16"));
     problem.delta.fill(0.0078125);
     problem.conventions.reads = Reads::BeforeUpdate;
     let [out, last] = f32_scan(&problem);
@@ -417,8 +383,7 @@ fn a_convention_is_named_before_an_arithmetic() {
     problem.conventions = Conventions::default();
     let case = zoh(&problem, outputs);
     assert_eq!(case.verdict, Verdict::Fail);
-    let names: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
-    assert_eq!(names, ["reads-before-update"]);
+    assert_eq!(named(&case.diagnosis), ["reads-before-update"]);
 }
 
 /// With small steps several forms are alike: all that fit are named.
@@ -427,8 +392,7 @@ fn forms_that_fit_alike_are_all_named() {
     let mut problem = plain(Weights::Real, CONSTANT);
     problem.delta.iter_mut().for_each(|delta| *delta = 0.01 * delta.abs().min(1.0));
     problem.conventions.reads = Reads::BeforeUpdate;
-    let f32s = |values: Vec<f64>| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
-    let outputs = truth(&problem, Form::Textbook(Textbook::ZohExact)).map(f32s);
+    let outputs = truth(&problem, Form::Textbook(Textbook::ZohExact)).map(|values| single(&values));
     problem.conventions = Conventions::default();
     let case = zoh(&problem, outputs);
     assert_eq!(case.verdict, Verdict::Fail);
@@ -441,42 +405,30 @@ fn forms_that_fit_alike_are_all_named() {
 #[test]
 fn states_in_16_bits_round_what_they_are_given_and_each_input_that_they_add() {
     let shape = Shape { batch: 1, dim: 4, dstate: 1, seqlen: 60, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut draw = Draw::new(7, "conventions/states");
-    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut draw);
+    let mut problem = drawn(regime::PLAIN, shape, REAL, CONSTANT, (7, "conventions/states"));
     problem.delta.iter_mut().for_each(|delta| *delta = 0.3 + 0.2 * delta.abs().min(1.0));
     problem.a = vec![-0.1, -0.2, -0.4, -1.0];
     problem.u.iter_mut().enumerate().for_each(|(i, u)| *u = if i % 2 == 0 { 1.0 } else { -1.0 });
     problem.initial_state = Some(vec![1.0039, -3.0117, 0.77, 100.3]);
     problem.conventions.reads = Reads::BeforeUpdate;
     let round = |x: f32| InputType::Bf16.round(x);
-    let (mut out, mut last) = (Vec::new(), Vec::new());
-    for d in 0..shape.dim {
-        let (a, b, c) = (problem.a[d], problem.b[d], problem.c[d]);
-        let mut x = round(problem.initial_state.as_ref().expect("given")[d]);
-        for l in 0..shape.seqlen {
-            out.push(c * x);
-            let delta = problem.delta[d * shape.seqlen + l];
-            let half = round(delta * a) / 2.0;
-            let a_bar = round((1.0 + half) / (1.0 - half));
-            let b_bar = delta * b / (1.0 - half) / 2.0;
-            let [now, before] =
-                [0, -1].map(|offset| round(b_bar * problem.u_at((0, d), l as isize + offset)));
-            x = round(round(round(a_bar * x) + before) + now);
+    let [out, last] = stepped(&problem, |x, (at, _, l)| {
+        let (a, b, c) = (problem.a[at.1], problem.b[at.1], problem.c[at.1]);
+        if l == 0 {
+            *x = round(*x);
         }
-        last.push(x);
-    }
-    let tensors = tensors(&problem, [out, last]);
-    let verdict = |arithmetic: Option<&str>| {
-        let mut file = File::of(&problem, ComplexAs::Trailing);
-        let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &tensors[name].values);
-        file.add_output(&problem, "bilinear-averaged", out, Some(last), ComplexAs::Trailing);
-        file.metadata.extend(arithmetic.map(|text| ("arithmetic".to_owned(), text.to_owned())));
-        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
-        check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
-    };
-    assert_eq!(verdict(None).verdict, Verdict::Fail);
-    let stated = verdict(Some("state=bf16"));
+        let read = c * *x;
+        let delta = problem.delta[at.1 * shape.seqlen + l];
+        let half = round(delta * a) / 2.0;
+        let a_bar = round((1.0 + half) / (1.0 - half));
+        let b_bar = delta * b / (1.0 - half) / 2.0;
+        let [now, before] = [0, -1].map(|offset| round(b_bar * problem.u_at(at, l as isize + offset)));
+        *x = round(round(round(a_bar * *x) + before) + now);
+        read
+    });
+    let file = File::of_output(&problem, "bilinear-averaged", &out, Some(&last));
+    assert_eq!(file.verdict(), Verdict::Fail);
+    let stated = file.stating(&[("arithmetic", "state=bf16")]).judged();
     assert_eq!(stated.verdict, Verdict::Pass, "{} {:?}", stated.reason, stated.worst);
 }
 
@@ -484,9 +436,7 @@ fn states_in_16_bits_round_what_they_are_given_and_each_input_that_they_add() {
 #[test]
 fn each_rounding_of_a_narrow_state_has_room() {
     let shape = Shape { batch: 1, dim: 1, dstate: 1, seqlen: 2, groups: 1 };
-    let recipe = Recipe { shape, ..regime::PLAIN };
-    let mut draw = Draw::new(11, "conventions/room");
-    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut draw);
+    let mut problem = drawn(regime::PLAIN, shape, REAL, CONSTANT, (11, "conventions/room"));
     problem.a = vec![-1e-4];
     problem.delta.fill(1.0);
     problem.u.fill(1e-6);

@@ -3,48 +3,32 @@
 use holdfast::problem::{InputType, Problem};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::TensorName;
-use rand::RngExt as _;
 
-use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File};
+use crate::support::problems::{Layout, generator, uniform};
+use crate::written::{File, stepped};
 
 const STEPS: usize = 60;
 
 fn drawn() -> Problem {
     let mut rng = generator("decode");
     let mut problem = Layout::plain(2, 3, 8, STEPS).random(&mut rng);
-    let states = (0..2 * 3 * 8).map(|_| InputType::Bf16.round(rng.random_range(-1.0f32..1.0)));
-    problem.initial_state = Some(states.collect());
+    problem.initial_state = Some(uniform(2 * 3 * 8, InputType::Bf16, &mut rng));
     problem
 }
 
 /// zoh step by step in f32, with a state that is stored so; outputs read what was stored, or what was not yet.
 fn decoded(problem: &Problem, stored: InputType, reads_stored: bool) -> [Vec<f32>; 2] {
-    let (mut out, mut last) = (Vec::new(), Vec::new());
-    for at in problem.channels() {
-        let start = problem.state_index(at, 0);
-        let mut x = problem.initial_state.as_ref().expect("given")[start..start + 8].to_vec();
-        for l in 0..STEPS {
-            let i = problem.sequence_index(at.0, at.1, l);
-            let mut y = 0.0f32;
-            for (n, x) in x.iter_mut().enumerate() {
-                let w = problem.weight_index(at.1, n);
-                let new = (problem.delta[i] * problem.a[w]).exp() * *x
-                    + problem.delta[i] * problem.b[w] * problem.u[i];
-                *x = stored.round(new);
-                y += problem.c[w] * if reads_stored { *x } else { new };
-            }
-            out.push(y);
-        }
-        last.extend(x);
-    }
-    [out, last]
+    stepped(problem, |x, (at, n, l)| {
+        let (i, w) = (problem.sequence_index(at.0, at.1, l), problem.weight_index(at.1, n));
+        let new =
+            (problem.delta[i] * problem.a[w]).exp() * *x + problem.delta[i] * problem.b[w] * problem.u[i];
+        *x = stored.round(new);
+        problem.c[w] * if reads_stored { *x } else { new }
+    })
 }
 
 fn judged(problem: &Problem, [out, last]: &[Vec<f32>; 2], metadata: &[(&str, &str)]) -> CaseResult {
-    let mut file = File::of(problem, ComplexAs::Trailing);
-    file.add_output(problem, "zoh", out, Some(last), ComplexAs::Trailing);
-    file.stating(metadata).judged()
+    File::of_output(problem, "zoh", out, Some(last)).stating(metadata).judged()
 }
 
 #[test]
@@ -90,8 +74,7 @@ fn a_state_that_stands_still_is_allowed_where_it_is_stated() {
 
 #[test]
 fn what_is_read_of_no_cache_is_refused() {
-    let mut file = File::of(&drawn(), ComplexAs::Trailing);
-    file.add_output(&drawn(), "zoh", &[0.0; 2 * 3 * STEPS], None, ComplexAs::Trailing);
+    let file = File::of_output(&drawn(), "zoh", &[0.0; 2 * 3 * STEPS], None);
     for (key, text, says) in [
         ("state_read", "stored", "metadata `state_read` is `stored`, expected none where no `state_type`"),
         ("state_type", "int8", "metadata `state_type` is `int8`, expected f32, f16 or bf16"),

@@ -1,9 +1,8 @@
 //! Promise: a scan whose e^x is off by as much as CUDA documents of its approximations passes where it says so, is named with the place
 //! in which it shows where it does not, and fails with four times these errors.
 
-use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
+use holdfast::problem::regime;
+use holdfast::problem::{InputType, Problem, Shape, Stages, Weights};
 use holdfast::results::Verdict;
 use holdfast::tensor::GradientName;
 
@@ -11,7 +10,7 @@ use crate::arithmetic::{Factors, caused, check, scan_by, softplus};
 use crate::backward::{checked, random, recorded};
 use crate::backward_arithmetic::{fails_alone, layer, stated, truth};
 use crate::support::problems::Layout;
-use crate::written::ComplexAs;
+use crate::written::{ComplexAs, REAL, VARIABLE, drawn, named};
 
 /// e^x, off by so much of TIMES the 2 + ⌊1.173|x|⌋ ulp that are documented, the last rounding among them.
 fn exponential<const TIMES: u32>(x: f32, share: f64) -> f32 {
@@ -27,7 +26,7 @@ fn either_way(x: f32) -> f64 {
     f64::from(bits) / f64::from(u32::MAX) * 2.0 - 1.0
 }
 
-fn drawn<const TIMES: u32>(x: f32) -> f32 {
+fn either<const TIMES: u32>(x: f32) -> f32 {
     exponential::<TIMES>(x, either_way(x))
 }
 
@@ -43,10 +42,7 @@ fn scan(problem: &Problem, exp: fn(f32) -> f32) -> Vec<f32> {
 /// A layer that forgets fast, so that errors of Δ do not cancel over positions.
 fn forgetting(seqlen: usize) -> Problem {
     let shape = Shape { batch: 1, dim: 4, dstate: 4, seqlen, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let operands = (Operand::Variable, Operand::Variable);
-    let mut problem =
-        inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut Draw::new(3, "fast math"));
+    let mut problem = drawn(regime::EVERYTHING, shape, REAL, VARIABLE, (3, "fast math"));
     problem.d = Some(vec![0.0; shape.dim]);
     problem
 }
@@ -70,10 +66,10 @@ fn of_small_gates() -> Problem {
 #[test]
 fn documented_errors_are_named_where_they_show_and_pass_where_they_are_stated() {
     for (problem, place) in [(of_small_steps(), "softplus"), (of_small_gates(), "the gate")] {
-        let out = scan(&problem, drawn::<1>);
+        let out = scan(&problem, either::<1>);
         let case = caused(&problem, out, Some("fast-math + naive-softplus"));
         assert_eq!(case.verdict, Verdict::Fail, "{place}: {:?}", case.worst);
-        let found: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+        let found = named(&case.diagnosis);
         assert_eq!(found.first(), Some(&"fast-math"), "{place}: {found:?}");
         assert!(!found.contains(&"naive-softplus"), "{place}: {found:?}");
         let what = &case.diagnosis[0].what;
@@ -83,13 +79,13 @@ fn documented_errors_are_named_where_they_show_and_pass_where_they_are_stated() 
         );
 
         // Plain f32 is right by this statement, too.
-        for exp in [f32::exp, drawn::<1>, highest] {
+        for exp in [f32::exp, either::<1>, highest] {
             let case = &check(&problem, scan(&problem, exp), Some(Stages::FAST)).cases[0];
             assert_eq!(case.verdict, Verdict::Pass, "{place}: {:?}", case.worst);
         }
         let case = &check(&problem, scan(&problem, highest), Some(Stages::FAST)).cases[0];
         assert!(case.worst.as_ref().is_some_and(|worst| worst.ratio > 0.5), "{place}: {:?}", case.worst);
-        let case = &check(&problem, scan(&problem, drawn::<4>), Some(Stages::FAST)).cases[0];
+        let case = &check(&problem, scan(&problem, either::<4>), Some(Stages::FAST)).cases[0];
         assert_eq!(case.verdict, Verdict::Fail, "{place}");
     }
 }
@@ -119,7 +115,7 @@ fn errors_as_large_as_those_of_a_naive_softplus_are_none() {
         let out = scan_by(&problem, |_, value| value, Factors::NONE, softplus);
         let case = caused(&problem, out, Some("naive-softplus"));
         assert_eq!(case.verdict, Verdict::Fail);
-        let found: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+        let found = named(&case.diagnosis);
         assert_eq!(found.contains(&"naive-softplus"), is_named, "{found:?}");
     }
 }
@@ -127,11 +123,8 @@ fn errors_as_large_as_those_of_a_naive_softplus_are_none() {
 /// Beyond ±π nothing is documented of sine and cosine: no bound there explains an error.
 #[test]
 fn angles_of_which_nothing_is_documented_explain_nothing() {
-    let (b, c) = (Operand::Variable, Operand::Variable);
     let shape = Shape { batch: 1, dim: 4, dstate: 3, seqlen: 24, groups: 1 };
-    let layout =
-        Layout { shape, weights: Weights::Complex, input: InputType::F32, b, c, gate: true, extras: true };
-    let (mut problem, given) = random(&layout);
+    let (mut problem, given) = random(&Layout { weights: Weights::Complex, ..Layout::whole(shape) });
     problem.a.iter_mut().skip(1).step_by(2).for_each(|angle| *angle = 50.0);
     let wrong = truth(&problem, &given).map(|name, tensor| {
         let factor = if name == GradientName::Delta { 1.5 } else { 1.0 };
@@ -139,7 +132,7 @@ fn angles_of_which_nothing_is_documented_explain_nothing() {
     });
     let case = checked(&recorded((&problem, &given), "zoh", &wrong, ComplexAs::Trailing)).remove(0);
     assert_eq!(case.verdict, Verdict::Fail);
-    let found: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+    let found = named(&case.diagnosis);
     assert!(!found.is_empty() && !found.contains(&"fast-math"), "{found:?}");
 }
 

@@ -2,14 +2,12 @@
 //!
 //! The scan here is written anew, in f64 and plainly, and shares nothing with the fault models.
 
-use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::regime::{self, Recipe, StateMatrix};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{Operand, Problem, Shape};
 
 use crate::searched::{Asked, Said, said};
-use crate::written::{ComplexAs, File};
+use crate::written::{File, REAL, VARIABLE, drawn};
 
-const VARIABLE: (Operand, Operand) = (Operand::Variable, Operand::Variable);
 const LEN: usize = 40;
 
 /// Of the steps, a position and A.
@@ -47,11 +45,8 @@ fn closed(delta: f64, a: f64, of_exponential: [f64; 3], of_sum: [f64; 3]) -> f64
 
 fn problem() -> Problem {
     let shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: LEN, groups: 2 };
-    let recipe = Recipe { shape, a: StateMatrix::Stable(0.3, 3.0), ..regime::EVERYTHING };
-    let mut draw = Draw::new(7, "formulas");
-    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, VARIABLE, &mut draw);
-    problem.judged_channels = problem.channels().collect();
-    problem
+    let recipe = Recipe { a: StateMatrix::Stable(0.3, 3.0), ..regime::EVERYTHING };
+    drawn(recipe, shape, REAL, VARIABLE, (7, "formulas"))
 }
 
 /// What a kernel computes of the inputs.
@@ -94,9 +89,7 @@ fn run(kernel: &Kernel, problem: &Problem) -> (Vec<f32>, Vec<f32>) {
 fn of(kernel: &Kernel, asked: Asked, name: &str) -> Said {
     let problem = problem();
     let (out, last) = run(kernel, &problem);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, kernel.method, &out, Some(&last), ComplexAs::Trailing);
-    said(&file.recording(), asked.of(name))
+    said(&File::of_output(&problem, kernel.method, &out, Some(&last)).recording(), asked.of(name))
 }
 
 #[test]

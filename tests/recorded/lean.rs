@@ -1,12 +1,12 @@
 //! Promise: errors of stated roundings pass together, slight factors fail whatever is stated, and are named as what they are.
 
-use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::regime;
 use holdfast::problem::stages::StageType;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Stages, Weights};
+use holdfast::problem::{InputType, Problem, Shape, Stage, Stages};
 use holdfast::results::Verdict;
 
 use crate::arithmetic::{Factors, caused, check, scan_by, softplus};
+use crate::written::{REAL, VARIABLE, drawn, named};
 
 /// Cuts the bits off that a narrower type does not have, or rounds to it.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,7 @@ impl Narrow {
 /// A layer long enough for what goes one way to show.
 fn long_problem(seed: u64) -> Problem {
     let shape = Shape { batch: 1, dim: 4, dstate: 4, seqlen: 1024, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let operands = (Operand::Variable, Operand::Variable);
-    inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut Draw::new(seed, "lean"))
+    drawn(regime::EVERYTHING, shape, REAL, VARIABLE, (seed, "lean"))
 }
 
 /// Inputs that make roundings alike: drawn, the same ones over and over, slow states, and no input after the first.
@@ -104,7 +102,7 @@ fn a_slight_factor_is_no_rounding() {
         let causes = (name != "out-scaled").then_some(name);
         let case = caused(&problem, scan_by(&problem, |_, value| value, factors, softplus), causes);
         assert_eq!(case.verdict, Verdict::Fail, "{name}");
-        let said: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+        let said = named(&case.diagnosis);
         assert_eq!(said.first(), Some(&name), "{said:?}");
         assert!(case.diagnosis[0].what.contains(number), "{}", case.diagnosis[0].what);
         let is_rounding =
@@ -125,7 +123,7 @@ fn what_goes_one_way_in_places_is_no_rounding() {
         out.iter_mut().enumerate().filter(|(i, _)| is_there(*i, seqlen)).for_each(|(_, y)| *y *= 1.0005);
         let case = caused(&problem, out, Some("-in-tf32"));
         assert_eq!(case.verdict, Verdict::Fail);
-        let said: Vec<&str> = case.diagnosis.iter().map(|found| &*found.name).collect();
+        let said = named(&case.diagnosis);
         assert!(!said.iter().any(|name| name.ends_with("-in-tf32")), "{said:?}");
     }
 }

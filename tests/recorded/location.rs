@@ -1,6 +1,5 @@
 //! Promise: a failure says where it is by a rule that is true of every element, of those that pass as well, and what the values are like.
 
-use holdfast::judge::diagnose::Budget;
 use holdfast::judge::location::{self, Rule};
 use holdfast::method::Method;
 use holdfast::promise::Contract;
@@ -8,8 +7,8 @@ use holdfast::report::text;
 use holdfast::tensor::{Named, TensorName, Tensors};
 use rstest::rstest;
 
-use crate::budget::{checked, outputs, problem};
-use crate::written::{ComplexAs, File};
+use crate::budget::{outputs, problem};
+use crate::written::File;
 
 type At = [usize; 3];
 type Right<'a> = dyn Fn(At) -> f32 + 'a;
@@ -105,9 +104,7 @@ fn a_failure_says_where_it_is(#[case] spoilt: fn(At, &Right) -> f32, #[case] say
     let [right, last] = outputs(&problem);
     let of = |[item, channel, at]: At| right[(item * 8 + channel) * 32 + at];
     let out: Vec<f32> = (0..512).map(|i| spoilt([i / 256, i / 32 % 8, i % 32], &of)).collect();
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &out, Some(&last), ComplexAs::Trailing);
-    let case = checked(&file.recording(), Budget::Off).remove(0);
+    let case = File::of_output(&problem, "zoh", &out, Some(&last)).judged();
     assert!(case.tensors[TensorName::LastState].wrong.is_empty());
     let wrong = &case.tensors[TensorName::Out].wrong;
     let says: Vec<String> = says.iter().map(|line| format!("out: {line}")).collect();

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use holdfast::judge::budget::{self, gradient};
 use holdfast::method::Method;
-use holdfast::problem::{Operand, OutputGradients, Packed, Problem, Shape};
+use holdfast::problem::{InputType, Operand, OutputGradients, Packed, Problem, Shape};
 use holdfast::promise::Promise;
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::{ComputedName, GradientName, Gradients, TensorName};
 use holdfast::truth::gradient::solve;
-use rand::RngExt as _;
 
-use crate::backward::{recorded, verdicts};
-use crate::support::problems::{Layout, generator};
-use crate::written::ComplexAs;
+use crate::backward::recorded;
+use crate::support::problems::{Layout, generator, uniform};
+use crate::written::{ComplexAs, single};
 
 const LEN: usize = 40;
 
@@ -22,9 +21,8 @@ fn drawn() -> (Problem, OutputGradients) {
     let mut rng = generator("log space");
     let layout = Layout { b: Operand::Variable, c: Operand::Variable, ..Layout::plain(1, 2, 4, LEN) };
     let mut problem = layout.random(&mut rng);
-    problem.judged_channels = problem.channels().collect();
     problem.u.chunks_mut(LEN).for_each(|row| row[..9].fill(0.0));
-    let dout = (0..problem.u.len()).map(|_| rng.random_range(-1.0f32..1.0)).collect();
+    let dout = uniform(problem.u.len(), InputType::F32, &mut rng);
     (problem, OutputGradients { dout, dlast_state: None })
 }
 
@@ -81,12 +79,12 @@ fn judged(
         tensor.with(match name {
             GradientName::Delta => delta.clone(),
             GradientName::A => a.clone(),
-            _ => tensor.values.iter().map(|&x| x as f32).collect(),
+            _ => single(&tensor.values),
         })
     });
     let mut file = recorded((problem, given), "zoh", &gradients, ComplexAs::Trailing);
     file.metadata.extend(scan.map(|scan| ("scan".to_owned(), scan.to_owned())));
-    verdicts(&file).remove(0)
+    file.judged()
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Promise: limits of the step and a type for each tensor, as a recording states them, are what it is judged by.
 
-use holdfast::check::check;
 use holdfast::judge::quick;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::InputType::{self, Bf16, F16, F32};
 use holdfast::problem::conventions::{Conventions, StepLimit, Types};
-use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::inputs::Draw;
+use holdfast::problem::regime;
 use holdfast::problem::{Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::Verdict;
@@ -18,24 +17,14 @@ use safetensors::Dtype;
 
 use crate::backward;
 use crate::searched::{asking, of_gradients};
-use crate::written::{ComplexAs, File, tensor};
+use crate::written::{self, ComplexAs, File, tensor};
 
 /// Everything on, stored in these types.
 fn drawn(weights: Weights, operand: Operand, types: Types) -> Problem {
     let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 24, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let mut draw = Draw::new(3, "native");
-    let mut p = inputs::draw(&recipe, weights, F32, (operand, operand), &mut draw);
-    p.judged_channels = p.channels().collect();
+    let mut p = written::drawn(regime::EVERYTHING, shape, (weights, F32), (operand, operand), (3, "native"));
     p.conventions.types = types;
-    let stored = [U, Delta, A, B, C, D, Z, DeltaBias].map(|input| p.stored_input(input));
-    let Problem { u, delta, a, b, c, d, z, delta_bias, .. } = &mut p;
-    let values =
-        [Some(u), Some(delta), Some(a), Some(b), Some(c), d.as_mut(), z.as_mut(), delta_bias.as_mut()];
-    for (values, stored) in values.into_iter().zip(stored) {
-        values.into_iter().flatten().for_each(|value| *value = stored.round(*value));
-    }
-    p
+    p.with_inputs(|name, values| values.iter().map(|value| p.stored_input(name).round(*value)).collect())
 }
 
 /// Problem of steps made in f32 of delta + bias.
@@ -69,13 +58,11 @@ fn scanned(problem: &Problem, method: Method) -> Tensors<f32> {
 
 /// Outputs as the problem stores them.
 fn file(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> File {
-    let mut file = File::of(problem, ComplexAs::Trailing);
     let [out, last] = [Out, LastState].map(|name| {
         let stored = problem.stored(name);
         outputs[name].values.iter().map(|value| stored.round(*value)).collect::<Vec<f32>>()
     });
-    file.add_output(problem, method.name(), &out, Some(&last), ComplexAs::Trailing);
-    file
+    File::of_output(problem, method.name(), &out, Some(&last))
 }
 
 fn passes(problem: &Problem, method: Method, outputs: &Tensors<f32>) -> bool {
@@ -124,6 +111,8 @@ fn a_scan_that_clamps_its_steps_passes_where_it_says_so_and_nowhere_else() {
         let found = [(&problem, &right), (&free, &unclamped), (&free, &right), (&problem, &unclamped)];
         let found = found.map(|(problem, outputs)| passes(problem, method, outputs));
         assert_eq!(found, [true, true, false, false], "{method} {weights} {operand}");
+        let worst = file(&problem, method, &unclamped).judged().worst.expect("it fails");
+        assert!(worst.inputs[0].starts_with("clamped softplus(delta + delta_bias) = "), "{:?}", worst.inputs);
     }
 }
 
@@ -206,9 +195,7 @@ fn a_fault_beside_a_limit_is_named() {
     let problem = limited(Weights::Real, Operand::Variable);
     let without_bias = Problem { delta_bias: Some(vec![0.0; problem.shape.dim]), ..problem.clone() };
     let outputs = scanned(&without_bias, Method::Foh);
-    let recording = file(&problem, Method::Foh, &outputs).recording();
-    let case =
-        check("run", "run", &recording, &asking("bias-missing"), &|| {}).expect("fits").cases.remove(0);
+    let case = file(&problem, Method::Foh, &outputs).judged_by(&asking("bias-missing"));
     assert_eq!((case.verdict, &*case.diagnosis[0].name), (Verdict::Fail, "bias-missing"));
 }
 

@@ -11,24 +11,20 @@ use holdfast::judge::diagnose::Budget;
 use holdfast::judge::quick;
 use holdfast::kernel::launch::DeviceError;
 use holdfast::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
-use holdfast::problem::inputs::{self, Draw};
+use holdfast::problem::inputs::Draw;
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::recorded::Recording;
-use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::regime;
 use holdfast::problem::{Conventions, InputType, Operand, Problem, Shape, Stages, Weights};
 use holdfast::promise::{Contract, Promise};
 use holdfast::tensor::{TensorName, Tensors};
 
 use crate::searched::asking;
 use crate::support::faulty_device::FaultyDevice;
-use crate::written::{ComplexAs, File};
+use crate::written::{self, ComplexAs, File};
 
 fn drawn(shape: Shape, weights: Weights, input: InputType, operands: (Operand, Operand)) -> Problem {
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let mut problem =
-        inputs::draw(&recipe, weights, input, operands, &mut Draw::new(1, "recorded/on_device"));
-    problem.judged_channels = problem.channels().collect();
-    problem
+    written::drawn(regime::EVERYTHING, shape, (weights, input), operands, (1, "recorded/on_device"))
 }
 
 /// What a kernel might return: within the bounds, or most of it, some beyond, and some that is no number.

@@ -1,20 +1,17 @@
 //! Promise: a cause that leaves the range of f32 is named by what is finite before that and beside it, and nothing is named where
 //! what is finite does not say so.
 
-use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::regime;
+use holdfast::problem::{Problem, Shape};
 use holdfast::results::Verdict;
 
 use crate::arithmetic::{Factors, caused, scan_by, softplus};
+use crate::written::{REAL, VARIABLE, drawn, named};
 
 /// A layer as models have it: A from −1 to −dstate, and steps of 10⁻³ to 10⁻¹ after softplus.
 fn layer() -> Problem {
     let shape = Shape { batch: 1, dim: 16, dstate: 8, seqlen: 96, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let operands = (Operand::Variable, Operand::Variable);
-    let mut problem =
-        inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut Draw::new(3, "overflow"));
+    let mut problem = drawn(regime::EVERYTHING, shape, REAL, VARIABLE, (3, "overflow"));
     problem.a = (0..shape.dim).flat_map(|_| (1..=shape.dstate).map(|n| -(n as f32))).collect();
     problem.delta = problem.u.iter().map(|u| 0.5 * u).collect();
     problem.delta_bias = Some((0..shape.dim).map(|d| -6.9 + 0.3 * d as f32).collect());
@@ -32,8 +29,7 @@ fn is_named(problem: &Problem, out: Vec<f32>, causes: Option<&str>, name: &str) 
     assert!(out.iter().any(|out| !out.is_finite()), "{name}");
     let case = caused(problem, out, causes);
     assert_eq!(case.verdict, Verdict::Fail);
-    let found: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
-    assert_eq!(found.first().copied().unwrap_or(""), name, "{:?}", case.diagnosis);
+    assert_eq!(named(&case.diagnosis).first().copied().unwrap_or(""), name, "{:?}", case.diagnosis);
 }
 
 /// Ā of up to e⁵⁵ leaves few finite positions.

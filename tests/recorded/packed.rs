@@ -12,12 +12,12 @@ use holdfast::promise::Promise;
 use holdfast::results::Verdict;
 use holdfast::tensor::GradientName::InitialState;
 use holdfast::tensor::{Gradients, TensorName};
-use holdfast::truth::{self, scan::ScanTruth};
-use rand::RngExt as _;
+use holdfast::truth;
 use safetensors::Dtype;
 
-use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File, Tensor, dtype, failing, tensor};
+use crate::conventions;
+use crate::support::problems::{Layout, generator, uniform};
+use crate::written::{ComplexAs, File, Tensor, dtype, failing, single, tensor};
 
 /// One item of three sequences, or two items of which one has padding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,10 +68,9 @@ fn apart(by: By, weights: Weights, operand: Operand) -> Vec<Part> {
     let mut first: Option<Problem> = None;
     let of = |(_, positions, [initial, last]): Own| {
         let shape = Shape { batch: 1, dim: 4, dstate: 3, seqlen: positions.len(), groups: 2 };
-        let (b, c) = (operand, operand);
-        let layout = Layout { shape, weights, input: InputType::F32, b, c, gate: true, extras: true };
+        let layout = Layout { weights, b: operand, c: operand, ..Layout::whole(shape) };
         let mut problem = layout.random(&mut rng);
-        let mut values = |len: usize| (0..len).map(|_| rng.random_range(-1.0f32..1.0)).collect::<Vec<f32>>();
+        let mut values = |len: usize| uniform(len, InputType::F32, &mut rng);
         problem.initial_state = initial.map(|_| values(problem.a.len()));
         let dlast_state = last.map(|_| values(problem.a.len()));
         let given = OutputGradients { dout: values(problem.u.len()), dlast_state };
@@ -79,8 +78,7 @@ fn apart(by: By, weights: Weights, operand: Operand) -> Vec<Part> {
         if operand == Operand::Constant {
             (problem.b, problem.c) = (b, c);
         }
-        let judged_channels = problem.channels().collect();
-        (Problem { a, d, delta_bias, judged_channels, ..problem }, given)
+        (Problem { a, d, delta_bias, ..problem }, given)
     };
     by.sequences().into_iter().map(of).collect()
 }
@@ -178,16 +176,15 @@ fn states(by: By, problem: &Problem, values: &[f32]) -> Tensor {
 }
 
 pub fn add(by: By, file: &mut File, problem: &Problem, method: Method, out: &[f64], last: &[f64]) {
-    let [out, last]: [Vec<f32>; 2] = [out, last].map(|values| values.iter().map(|&x| x as f32).collect());
-    let stored = dtype(problem.input);
-    file.set(&format!("out.{method}"), tensor(stored, &[problem.shape.batch, 4, 11], &out));
-    file.set(&format!("last_state.{method}"), states(by, problem, &last));
+    let shape = [problem.shape.batch, 4, 11];
+    file.set(&format!("out.{method}"), tensor(dtype(problem.input), &shape, &single(out)));
+    file.set(&format!("last_state.{method}"), states(by, problem, &single(last)));
 }
 
 /// A truth as what a scan returned.
-pub fn add_truth(by: By, file: &mut File, problem: &Problem, truth: &ScanTruth) {
-    let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &truth.tensors[name].values);
-    add(by, file, problem, truth.method, out, last);
+pub fn add_truth(by: By, file: &mut File, problem: &Problem, method: Method) {
+    let [out, last] = conventions::truth(problem, method.into());
+    add(by, file, problem, method, &out, &last);
 }
 
 fn kinds() -> impl Iterator<Item = (By, Weights, Operand)> {
@@ -250,10 +247,8 @@ fn stretches_end_where_sequences_do() {
         let (contract, rows) =
             (Promise::recorded(Default::default()).contract, problem.judged_channels.len());
         for truth in truth::scan::solve(&problem, &[Method::Foh, Method::Poly]).expect("certified") {
-            add_truth(by, &mut file, &problem, &truth);
-            let in_memory = truth
-                .tensors
-                .map(|name, tensor| problem.tensor(name, tensor.values.iter().map(|&x| x as f32).collect()));
+            add_truth(by, &mut file, &problem, truth.method);
+            let in_memory = truth.tensors.map(|name, tensor| problem.tensor(name, single(&tensor.values)));
             for count in [1, 4, 11] {
                 let recording = file.recording().by_positions(count);
                 let (_, tensors) = recording
@@ -313,13 +308,10 @@ fn gradients_are_those_of_sequences() {
             }
             let recorded = |gradients: &Gradients<f64>| {
                 let dout = tensor(Dtype::F32, &[problem.shape.batch, 4, 11], &given.dout);
-                let mut file = file(by, &problem).with("dout", dout);
-                file.set(
-                    "dlast_state",
-                    states(by, &problem, given.dlast_state.as_ref().expect("it sees them")),
-                );
+                let of_states = states(by, &problem, given.dlast_state.as_ref().expect("it sees them"));
+                let mut file = file(by, &problem).with("dout", dout).with("dlast_state", of_states);
                 for (name, gradient) in gradients.iter() {
-                    let values: Vec<f32> = gradient.values.iter().map(|&x| x as f32).collect();
+                    let values = single(&gradient.values);
                     let stored = match name {
                         InitialState => states(by, &problem, &values),
                         _ => tensor(Dtype::F32, &file.get(name.input()).shape, &values),

@@ -3,20 +3,21 @@
 
 use std::sync::Arc;
 
+use holdfast::check::Options;
 use holdfast::judge::budget::ChannelBudget;
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Order, Packed, Problem, Weights};
 use holdfast::promise::Promise;
-use holdfast::results::{Diagnosis, Verdict};
+use holdfast::results::Verdict;
 use holdfast::tensor::TensorName;
-use holdfast::truth;
+use rstest::rstest;
 use safetensors::Dtype;
 
-use crate::conventions::checked;
+use crate::conventions::truth;
 use crate::layouts::{laid_out, share};
 use crate::packed::{By, add, add_truth, drawn, file as packed_file, integers, starts as begin};
 use crate::support::problems::{Layout, generator};
-use crate::written::{ComplexAs, File, tensor};
+use crate::written::{File, named, single, tensor};
 
 /// A packed run of one item whose channels may be heads of two.
 fn recorded() -> (Problem, File) {
@@ -29,7 +30,7 @@ fn recorded() -> (Problem, File) {
 /// The file of a problem with what is right of it.
 fn of_truth(by: By, problem: &Problem, method: Method) -> File {
     let mut file = packed_file(by, problem);
-    add_truth(by, &mut file, problem, &truth::scan::solve(problem, &[method]).expect("certified")[0]);
+    add_truth(by, &mut file, problem, method);
     file
 }
 
@@ -83,16 +84,18 @@ fn padding_is_not_read() {
 }
 
 /// A cause is one of all sequences together.
-#[test]
-fn what_fails_in_a_sequence_is_explained() {
-    let (problem, plain) = recorded();
-    let wrong = Problem { d: None, ..problem.clone() };
-    let mut file = plain.clone();
-    let truth = truth::scan::solve(&wrong, &[Method::Zoh]).expect("certified").remove(0);
-    add_truth(By::Starts, &mut file, &problem, &truth);
-    let case = checked(&file.recording()).cases.remove(0);
-    let found = case.diagnosis.first().expect("it has a name");
-    assert_eq!(found.name, "skip-missing", "{found:?}");
+#[rstest]
+#[case(|wrong: &mut Problem| wrong.d = None, "skip-missing")]
+#[case(|wrong: &mut Problem| {
+    let rows = wrong.initial_state.iter_mut().flat_map(|states| states.chunks_mut(3 * wrong.shape.dstate));
+    rows.for_each(|states| states[wrong.shape.dstate..].fill(0.0));
+}, "initial-state-of-first-sequence-alone")]
+fn what_fails_in_a_sequence_is_explained(#[case] slip: fn(&mut Problem), #[case] name: &str) {
+    let (mut wrong, mut file) = recorded();
+    slip(&mut wrong);
+    add_truth(By::Starts, &mut file, &wrong, Method::Zoh);
+    let found = file.judged_by(&Options::EVERYTHING).diagnosis;
+    assert_eq!(named(&found).first(), Some(&name), "{found:?}");
 }
 
 /// A sequence whose outputs alone are wrong is told, and a last state gets a cause that leaves right outputs as they are.
@@ -100,85 +103,60 @@ fn what_fails_in_a_sequence_is_explained() {
 fn a_sequence_and_a_state_have_causes_of_their_own() {
     let by = By::Indices;
     let problem = drawn(by, Weights::Real, Operand::Variable);
-    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
-    let mut out = truth.tensors[TensorName::Out].values.clone();
-    let last: Vec<f64> = truth.tensors[TensorName::LastState].values.iter().map(|x| 2.0 * x).collect();
+    let [mut out, last] = truth(&problem, Method::Zoh.into());
+    let last: Vec<f64> = last.iter().map(|x| 2.0 * x).collect();
     out.chunks_mut(11).take(4).for_each(|row| row[3..8].iter_mut().for_each(|y| *y *= 0.5));
     let mut file = packed_file(by, &problem);
     add(by, &mut file, &problem, Method::Zoh, &out, &last);
-    let case = checked(&file.recording()).cases.remove(0);
+    let case = file.judged_by(&Options::EVERYTHING);
     let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &case.tensors[name].diagnosis);
     assert!(out[0].what.contains("multiplied by ½ at positions 3 to 7"), "{out:?}");
-    let names: Vec<&str> = last.iter().map(|one| &*one.name).collect();
-    assert_eq!(names, ["last-state-doubled"]);
+    assert_eq!(named(last), ["last-state-doubled"]);
 }
 
-/// The first cause of what one item of packed sequences computes, recorded as that of others.
-fn told(layout: Layout, computed: &[usize], recorded: &[usize]) -> Diagnosis {
-    let seqlen = layout.shape.seqlen;
-    let mut problem = layout.random(&mut generator("borders"));
-    problem.judged_channels = problem.channels().collect();
-    problem.packed = Some(Arc::new(Packed::by_starts(computed, seqlen, [1, 1])));
-    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.set("cu_seqlens", begin(recorded));
-    for (name, shape) in [(TensorName::Out, [1, 2, seqlen]), (TensorName::LastState, [1, 2, 3])] {
-        let values: Vec<f32> = truth.tensors[name].values.iter().map(|&value| value as f32).collect();
-        file.set(&format!("{name}.zoh"), tensor(Dtype::F32, &shape, &values));
-    }
-    checked(&file.recording()).cases.remove(0).diagnosis.remove(0)
+/// A problem of one item that is packed so, with so many last states, and what is right of it.
+fn of_one_item(layout: Layout, starts: &[usize], last_states: usize) -> (Problem, [Vec<f64>; 2]) {
+    let mut problem = layout.random(&mut generator("packed"));
+    problem.packed = Some(Arc::new(Packed::by_starts(starts, layout.shape.seqlen, [1, last_states])));
+    let right = truth(&problem, Method::Zoh.into());
+    (problem, right)
 }
 
-/// Chunks that begin anew with each sequence, as of kernels that give a block to each.
-#[test]
-fn what_fails_at_chunks_of_each_sequence_is_told_by_their_positions() {
-    // A chunk that starts from 0 is a sequence of its own.
-    let found = told(Layout::plain(1, 2, 3, 64), &[0, 10, 20, 27, 37, 47, 57, 64], &[0, 27, 64]);
-    assert_eq!(found.name, "chunk-state-forgotten", "{found:?}");
-    assert!(found.what.contains("at positions 10, 20, … of each sequence"), "{found:?}");
-}
-
-/// Initial states of which the first sequence's alone is read.
-#[test]
-fn initial_states_that_are_not_read_are_told() {
-    let (problem, mut file) = recorded();
-    let mut wrong = problem.clone();
-    let own = problem.shape.dstate;
-    let rows = wrong.initial_state.as_mut().expect("states").chunks_mut(3 * own);
-    rows.for_each(|states| states[own..].fill(0.0));
-    let truth = truth::scan::solve(&wrong, &[Method::Zoh]).expect("certified").remove(0);
-    add_truth(By::Starts, &mut file, &problem, &truth);
-    let case = checked(&file.recording()).cases.remove(0);
-    assert_eq!(case.diagnosis.first().expect("a name").name, "initial-state-of-first-sequence-alone");
-}
-
-/// Padding behind the sequences has no outputs that could refute it.
-#[test]
-fn a_state_that_crosses_borders_before_padding_is_told() {
-    let layout = Layout { c: Operand::Constant, ..Layout::plain(1, 2, 3, 40) };
-    assert_eq!(told(layout, &[0, 31], &[0, 12, 20, 31]).name, "state-crosses-borders");
+/// Sequences that are computed, of one item that is recorded as that of others.
+#[rstest]
+// A kernel that gives a block to each sequence has chunks that begin anew with it. One that starts from 0 is a sequence of its own.
+#[case::chunks_of_each_sequence(&[0, 10, 20, 27, 37, 47, 57, 64], &[0, 27, 64], "chunk-state-forgotten",
+    "at positions 10, 20, … of each sequence")]
+// Padding behind the sequences has no outputs that could refute it.
+#[case::borders_before_padding(&[0, 31], &[0, 12, 20, 31], "state-crosses-borders", "")]
+fn borders_that_are_others_are_told(
+    #[case] computed: &[usize],
+    #[case] recorded: &[usize],
+    #[case] name: &str,
+    #[case] says: &str,
+) {
+    let seqlen = if computed.len() > 2 { 64 } else { 40 };
+    let (problem, [out, last]) = of_one_item(Layout::plain(1, 2, 3, seqlen), computed, 1);
+    let file = File::of_output(&problem, "zoh", &single(&out), Some(&single(&last)));
+    let case = file.with("cu_seqlens", begin(recorded)).judged_by(&Options::EVERYTHING);
+    let found = &case.diagnosis[0];
+    assert!(found.name == name && found.what.contains(says), "{found:?}");
 }
 
 /// More sequences than states, of which each has one.
 #[test]
 fn the_worst_state_is_shown_with_its_own_sequence() {
     let starts: Vec<usize> = (0..=8).map(|i| 2 * i).collect();
-    let mut problem = Layout::plain(1, 2, 3, 16).random(&mut generator("packed"));
-    problem.judged_channels = problem.channels().collect();
-    problem.packed = Some(Arc::new(Packed::by_starts(&starts, 16, [1, 8])));
-    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.set("cu_seqlens", begin(&starts));
-    let out: Vec<f32> = truth.tensors[TensorName::Out].values.iter().map(|&y| y as f32).collect();
+    let (problem, [out, last]) = of_one_item(Layout::plain(1, 2, 3, 16), &starts, 8);
     let mut states = vec![0.0f32; 8 * 2 * 3];
-    for (i, &x) in truth.tensors[TensorName::LastState].values.iter().enumerate() {
+    for (i, &x) in last.iter().enumerate() {
         let (channel, slot, n) = (i / 24, i / 3 % 8, i % 3);
         states[(slot * 2 + channel) * 3 + n] = x as f32;
     }
     // State 2 of channel 1 in sequence 6, which ends at position 13.
     states[(6 * 2 + 1) * 3 + 2] += 1.0;
-    file.set("out.zoh", tensor(Dtype::F32, &[1, 2, 16], &out));
-    file.set("last_state.zoh", tensor(Dtype::F32, &[8, 2, 3], &states));
+    let file = File::of_output(&problem, "zoh", &single(&out), None).with("cu_seqlens", begin(&starts));
+    let file = file.with("last_state.zoh", tensor(Dtype::F32, &[8, 2, 3], &states));
     let worst = file.judged().worst.expect("it fails");
     assert_eq!(worst.index, [6, 1, 2]);
     let step = format!("delta = {:e}", f64::from(problem.delta[16 + 13]));
@@ -204,18 +182,11 @@ fn equal_sequences_repeat_each_other() {
 fn sequences_lean_together() {
     let layout = Layout { gate: true, extras: true, ..Layout::plain(1, 4, 3, 512) };
     let starts: Vec<usize> = (0..=16).map(|i| 32 * i).collect();
-    let mut problem = layout.random(&mut generator("packed"));
-    problem.judged_channels = problem.channels().collect();
-    problem.packed = Some(Arc::new(Packed::by_starts(&starts, 512, [1, 1])));
-    let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.set("cu_seqlens", begin(&starts));
-    file.metadata.insert("arithmetic".to_owned(), "y=bf16".to_owned());
+    let (problem, [out, _]) = of_one_item(layout, &starts, 1);
     for (factor, verdict) in [(1.0, Verdict::Pass), (1.0 + 0.5f64.powi(9), Verdict::Fail)] {
-        let out: Vec<f32> =
-            truth.tensors[TensorName::Out].values.iter().map(|y| (factor * y) as f32).collect();
-        file.set("out.zoh", tensor(Dtype::F32, &[1, 4, 512], &out));
-        let case = file.judged();
+        let out: Vec<f32> = out.iter().map(|y| (factor * y) as f32).collect();
+        let file = File::of_output(&problem, "zoh", &out, None).with("cu_seqlens", begin(&starts));
+        let case = file.stating(&[("arithmetic", "y=bf16")]).judged();
         assert_eq!(case.verdict, verdict, "{factor}");
         assert!(
             verdict == Verdict::Pass || case.tensors.values().any(|out| out.reason.contains("go one way"))
@@ -247,11 +218,17 @@ fn what_is_no_packing_is_refused() {
     let ends: Vec<i64> = (0..22).map(|i| if i % 11 == 10 { -1 } else { 0 }).collect();
     let padded = file.with("seq_idx", indices(&ends, 2));
     assert!(padded.try_recording().is_ok());
-    let padded = padded.with("last_state.zoh", zeros(Dtype::F32, &[2, 4, 3]));
-    padded.is_refused("`seq_idx` is -1 at (0, 10), expected a sequence whose last state is recorded");
-    padded.with("seq_idx", indices(&[-1; 22], 2)).is_refused("tensor `seq_idx` is -1 at (0, 0)");
-    let misplaced = file.with("seq_idx", integers(&[0; 22], &[11, 2]));
-    misplaced.is_refused("expected (2, 11), the sequence of each position");
-    let file = file.without("seq_idx").with("cu_seqlens", begin(&[0, 11]));
-    file.is_refused("tensor `u` has batch = 2, expected 1 beside cu_seqlens");
+    let of_states = padded.with("last_state.zoh", zeros(Dtype::F32, &[2, 4, 3]));
+    let starts = file.without("seq_idx").with("cu_seqlens", begin(&[0, 11]));
+    for (file, says) in [
+        (&of_states, "`seq_idx` is -1 at (0, 10), expected a sequence whose last state is recorded"),
+        (&of_states.with("seq_idx", indices(&[-1; 22], 2)), "tensor `seq_idx` is -1 at (0, 0)"),
+        (
+            &file.with("seq_idx", integers(&[0; 22], &[11, 2])),
+            "expected (2, 11), the sequence of each position",
+        ),
+        (&starts, "tensor `u` has batch = 2, expected 1 beside cu_seqlens"),
+    ] {
+        file.is_refused(says);
+    }
 }

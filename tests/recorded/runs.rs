@@ -8,18 +8,16 @@ use holdfast::check::{self, Options};
 use holdfast::judge::diagnose::Budget;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
-use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::plan::{self, Filter};
-use holdfast::problem::recorded::RecordedRun;
-use holdfast::problem::regime::Recipe;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
 use holdfast::results::{CaseResult, PairStatus, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use serde_json::Value;
 
+use crate::conventions::whole;
 use crate::searched::asking;
 use crate::support::binary::{holdfast, text};
-use crate::written::{ComplexAs, File};
+use crate::written::{ComplexAs, File, REAL, VARIABLE, drawn};
 
 const ALL: Options = Options::EVERYTHING;
 const VERDICTS: Options =
@@ -40,23 +38,12 @@ fn problem(regime: &str, weights: Weights, input: InputType, b: Operand, c: Oper
     plan::plan(&filter)[0].draw(1)
 }
 
-fn whole(file: &File) -> RecordedRun {
-    let recording = file.recording();
-    let shape = recording.layout().shape;
-    recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>()).expect("a run")
-}
-
 fn recorded(problem: &Problem, methods: &[Method], complex: ComplexAs) -> File {
     let mut file = File::of(problem, complex);
     for &method in methods {
         let output = CpuBackend::new().scan(method, problem).expect("runs");
-        file.add_output(
-            problem,
-            &method.to_string(),
-            &output[TensorName::Out].values,
-            Some(&output[TensorName::LastState].values),
-            complex,
-        );
+        let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &output[name].values[..]);
+        file.add_output(problem, method.name(), out, Some(last), complex);
     }
     file
 }
@@ -121,7 +108,7 @@ fn every_layout_is_read_back() {
                     problem.shape.groups = 1;
                 }
                 for complex in ComplexAs::all(weights, input) {
-                    let run = whole(&recorded(&problem, &[Method::Zoh], complex));
+                    let run = whole(&recorded(&problem, &[Method::Zoh], complex).recording());
                     let got = &run.problem;
                     let place = format!("{weights} {input} {b} {c} {complex:?}");
                     assert_eq!(
@@ -160,8 +147,7 @@ fn a_kernel_s_recorded_run_passes_as_it_does_live() {
     {
         let problem = problem("groups", weights, input, Operand::Variable, Operand::Constant);
         let complex = ComplexAs::Trailing;
-        let run = recorded(&problem, &Method::ALL, complex).recording();
-        let checked = check::check("run", "run", &run, &ALL, &|| ()).expect("fits");
+        let checked = recorded(&problem, &Method::ALL, complex).checked_by(&ALL);
         for case in &checked.cases {
             assert_eq!(case.verdict, Verdict::Pass, "{} {}", case.id, case.reason);
         }
@@ -178,23 +164,11 @@ fn a_failed_case_is_named_without_its_last_state() {
         let kernel = CpuBackend::with_faults("log2e-twice", None).expect("in the kernels' list");
         let mut file = File::of(&problem, ComplexAs::Trailing);
         for method in [Method::Zoh, Method::Bilinear, Method::Rk4] {
-            let output = kernel.scan(method, &problem).expect("runs");
-            file.add_output(
-                &problem,
-                method.name(),
-                &output[TensorName::Out].values,
-                None,
-                ComplexAs::Trailing,
-            );
+            let out = &kernel.scan(method, &problem).expect("runs")[TensorName::Out].values;
+            file.add_output(&problem, method.name(), out, None, ComplexAs::Trailing);
         }
-        let checked = check::check(
-            "run",
-            "run",
-            &file.recording(),
-            &Options { channels, ..if channels.is_some() { asking("log2e-twice") } else { ALL } },
-            &|| (),
-        )
-        .expect("fits");
+        let asked = if channels.is_some() { asking("log2e-twice") } else { ALL };
+        let checked = file.checked_by(&Options { channels, ..asked });
         let names: Vec<_> =
             checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
         // Bilinear has no exponential.
@@ -212,7 +186,7 @@ fn labels_are_cases_of_their_own_and_compared_among_themselves() {
     file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
     // A kernel that ignores which method it was asked for.
     file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
+    let checked = file.checked_by(&ALL);
     let cases: Vec<_> = checked.cases.iter().map(|c| (c.id.as_str(), c.verdict)).collect();
     let expected =
         [("run/zoh", Verdict::Pass), ("run/zoh.new", Verdict::Pass), ("run/rk4.new", Verdict::Fail)];
@@ -230,11 +204,9 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     let mut output = CpuBackend::new().scan(Method::Foh, &problem).expect("runs");
     let last = output[TensorName::Out].values.len() - 1;
     output[TensorName::Out].values[last] = f32::NAN;
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "foh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
+    let file = File::of_output(&problem, "foh", &output[TensorName::Out].values, None);
     for seed in 0..3 {
-        let options = Options { channels: Some(1), seed, ..Options::EVERYTHING };
-        let case = &check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases[0];
+        let case = file.judged_by(&Options { channels: Some(1), seed, ..ALL });
         assert_eq!(case.verdict, Verdict::Fail);
         let worst = case.worst.as_ref().expect("an element");
         assert!(worst.got.is_nan() && worst.index[2] == problem.shape.seqlen - 1);
@@ -244,10 +216,7 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
 /// A layer with more channels than are given a truth, and what a sound kernel makes of it.
 fn layer() -> (Problem, Tensors<f32>) {
     let shape = Shape { batch: 1, dim: 24, dstate: 16, seqlen: 2048, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let operands = (Operand::Variable, Operand::Variable);
-    let mut draw = Draw::new(1, "layer");
-    let problem = inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut draw);
+    let problem = drawn(regime::EVERYTHING, shape, REAL, VARIABLE, (1, "layer"));
     let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
     (problem, output)
 }
@@ -316,8 +285,8 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     for (name, output) in [("zoh.a-right", right), ("zoh.b-wrong", &wrong)] {
         file.add_output(&problem, name, output, None, ComplexAs::Trailing);
     }
-    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
-    let [right, wrong] = &checked.cases[..] else { panic!("{}", checked.cases.len()) };
+    let cases = file.checked().cases;
+    let [right, wrong] = &cases[..] else { panic!("{}", cases.len()) };
     assert_eq!([right.verdict, wrong.verdict], [Verdict::Unmeasured, Verdict::Fail]);
     assert!(right.reason.contains("size of ΔA"), "{}", right.reason);
 }
@@ -328,10 +297,8 @@ fn an_infinity_in_every_channel_fails_without_a_truth_of_each() {
     let (problem, right) = layer();
     let mut output = right[TensorName::Out].values.clone();
     output.iter_mut().step_by(problem.shape.seqlen).for_each(|y| *y = f32::INFINITY);
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
-    let out = &checked.cases[0].tensors[TensorName::Out];
+    let case = File::of_output(&problem, "zoh", &output, None).judged();
+    let out = &case.tensors[TensorName::Out];
     assert_eq!(out.verdict, Verdict::Fail);
     assert!(out.quick > 0, "every channel was solved");
 }
@@ -340,8 +307,7 @@ fn an_infinity_in_every_channel_fails_without_a_truth_of_each() {
 #[test]
 fn a_sample_is_called_one() {
     let (problem, right) = layer();
-    let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "zoh", &right[TensorName::Out].values, None, ComplexAs::Trailing);
+    let file = File::of_output(&problem, "zoh", &right[TensorName::Out].values, None);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.safetensors");
     std::fs::write(&path, file.bytes()).expect("writable");
@@ -357,10 +323,8 @@ fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
     problem.a.fill(2.0);
     problem.delta.fill(1.0);
     (problem.delta_bias, problem.delta_softplus) = (None, false);
-    let run = recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing).recording();
-    let checked =
-        check::check("run", "run", &run, &Options { channels: Some(1), ..Options::EVERYTHING }, &|| ())
-            .expect("fits");
+    let file = recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing);
+    let checked = file.checked_by(&Options { channels: Some(1), ..ALL });
     assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
     assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);
     assert_ne!(checked.cases[0].verdict, Verdict::Unmeasured);

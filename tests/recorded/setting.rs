@@ -2,7 +2,7 @@
 
 use holdfast::problem::plan::Spec;
 use holdfast::problem::setting::{PackedBy, Setting};
-use holdfast::problem::{InputType, Operand, Order, Problem, Weights, regime};
+use holdfast::problem::{InputType, Operand, Order, Problem, Shape, Weights, regime};
 use holdfast::tensor::GradientName;
 use safetensors::Dtype;
 
@@ -12,38 +12,31 @@ use crate::written::{File, tensor};
 
 /// The file of a problem, whose output is its u.
 fn file(problem: &Problem, setting: &Setting) -> File {
-    let mut file = File::default();
-    let mut set = |name: &str, like, values: &[f32]| {
-        let (mut shape, values) = problem.recorded(like, values);
-        let is_complex = problem.gradient(like, Vec::<f32>::new()).width == 2;
-        let dtype = if is_complex { Dtype::C64 } else { Dtype::F32 };
-        shape.truncate(shape.len() - usize::from(is_complex));
-        file.set(name, tensor(dtype, &shape, &values));
-    };
+    let layout = ("layout", setting.order.name());
+    let mut file = File::default().stating(&[layout, ("delta_softplus", "true")]);
     for (like, (name, values, _)) in GradientName::ALL.into_iter().zip(problem.inputs()) {
-        set(name, like, values.expect("everything is on"));
+        let (mut shape, values) = problem.recorded(like, values.expect("everything is on"));
+        let dtype = if problem.grid(like)[0] == 2 { Dtype::C64 } else { Dtype::F32 };
+        shape.truncate(shape.len() - usize::from(dtype == Dtype::C64));
+        file.set(name, tensor(dtype, &shape, &values));
     }
-    set("out.zoh", GradientName::U, &problem.u);
+    file.set("out.zoh", file.get("u").clone());
+    let Shape { batch, seqlen, .. } = problem.shape;
     let begin = |item: usize| {
-        let sequences = problem.sequences(item).into_owned();
-        sequences.iter().map(|sequence| sequence.positions.start).collect::<Vec<_>>()
+        problem.sequences(item).iter().map(|sequence| sequence.positions.start).collect::<Vec<_>>()
     };
-    let seqlen = problem.shape.seqlen;
     match setting.packed {
         Some(PackedBy::Starts) => file.set("cu_seqlens", starts(&[begin(0), vec![seqlen]].concat())),
         Some(PackedBy::Indices) => {
-            let of_item = |item: usize| {
+            let of_item = |item| {
                 let begin = begin(item);
                 (0..seqlen).map(move |l| begin.iter().filter(|&&start| start <= l).count() as i64)
             };
-            let indices: Vec<i64> = (0..problem.shape.batch).flat_map(of_item).collect();
-            file.set("seq_idx", integers(&indices, &[problem.shape.batch, seqlen]));
+            let indices: Vec<i64> = (0..batch).flat_map(of_item).collect();
+            file.set("seq_idx", integers(&indices, &[batch, seqlen]));
         }
         None => {}
     }
-    file.metadata = [("layout", setting.order.name()), ("delta_softplus", "true")]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
     file
 }
 

@@ -1,8 +1,7 @@
 //! Promise: a scan on tensor cores passes where it says so, with what it keeps of its chunks, and fails where it says less.
 
-use holdfast::check::check;
 use holdfast::problem::{InputType, Problem, Shape, Stages, Weights};
-use holdfast::results::{CaseResult, Verdict};
+use holdfast::results::Verdict;
 use holdfast::tensor::TensorName;
 
 use crate::chunks::{Ssd, recorded, ssd, with_chunks};
@@ -100,11 +99,6 @@ fn a_type_allows_its_own_roundings() {
     }
 }
 
-/// The case where this name is looked for.
-fn asked(file: &File, name: &str) -> CaseResult {
-    check("run", "run", &file.recording(), &asking(name), &|| {}).expect("a run").cases.remove(0)
-}
-
 #[test]
 fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
     for (input, name, round) in [
@@ -113,11 +107,10 @@ fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
         (InputType::Bf16, "ssd-in-bf16", bf16),
     ] {
         let problem = drawn(input);
-        let case = asked(&file(&problem, &ssd(&problem, CHUNK, round), "f32"), name);
-        let found: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
-        assert_eq!(found.first(), Some(&name), "{input}: {found:?}");
+        let case = file(&problem, &ssd(&problem, CHUNK, round), "f32").judged_by(&asking(name));
         let says = format!("ssd={}, scan=log-space-64", &name["ssd-in-".len()..]);
-        assert!(case.diagnosis[0].what.contains(&says), "{}", case.diagnosis[0].what);
+        let found = &case.diagnosis[0];
+        assert!(found.name == name && found.what.contains(&says), "{input}: {:?}", case.diagnosis);
     }
     // Within the bounds of such operands, and none of their roundings: a step that is a little longer.
     let problem = drawn(InputType::F32);
@@ -125,7 +118,7 @@ fn operands_of_fewer_bits_are_named_where_they_are_not_stated() {
     wrong.u.iter_mut().for_each(|u| *u *= 1.0005);
     let wrong = ssd(&wrong, CHUNK, |x| x);
     assert_eq!(file(&problem, &wrong, "ssd=bf16, scan=log-space-64").verdict(), Verdict::Pass);
-    let case = asked(&file(&problem, &wrong, F32), "ssd-in-bf16");
+    let case = file(&problem, &wrong, F32).judged_by(&asking("ssd-in-bf16"));
     assert_eq!(case.verdict, Verdict::Fail);
     assert!(case.diagnosis.iter().all(|found| !found.name.starts_with("ssd")), "{:?}", case.diagnosis);
 }

@@ -8,14 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdfast::check::{self, Options};
 use holdfast::judge::budget::{self, Bounds, Budget, ChannelBudget};
-use holdfast::judge::diagnose;
 use holdfast::judge::quick::{self, QuickTally};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
-use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::packed::Sequence;
 use holdfast::problem::recorded::{OutputName, Recording};
-use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::regime;
 use holdfast::problem::stretch::{Inputs, Outline, Stretch};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::promise::Contract;
@@ -23,16 +21,12 @@ use holdfast::results::Verdict;
 use holdfast::tensor::{Named, TensorName, Tensors};
 
 use crate::searched::asking;
-use crate::written::{ComplexAs, File};
+use crate::written::{ComplexAs, File, VARIABLE, drawn, named};
 
 const ALL: Options = Options::EVERYTHING;
 
 fn problem(shape: Shape, weights: Weights, b: Operand, c: Operand) -> Problem {
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let mut problem =
-        inputs::draw(&recipe, weights, InputType::F32, (b, c), &mut Draw::new(1, "recorded/streamed"));
-    problem.judged_channels = problem.channels().collect();
-    problem
+    drawn(regime::EVERYTHING, shape, (weights, InputType::F32), (b, c), (1, "recorded/streamed"))
 }
 
 /// Δ and u that are the same at many positions, so that z and b are.
@@ -252,9 +246,8 @@ fn a_misread_group_or_weight_is_named_where_few_channels_are_read() {
         let output = kernel.scan(Method::Zoh, &problem).expect("runs");
         let file = recorded(&problem, &[("zoh", &output)]);
         let options = Options { channels: Some(3), ..ALL };
-        let checked = check::check("run", "run", &file.recording(), &options, &|| ()).expect("a run");
-        let names: Vec<_> = checked.cases[0].diagnosis.iter().map(|d| d.name.as_str()).collect();
-        assert!(names.contains(&fault), "{fault}: {names:?}");
+        let found = file.judged_by(&options).diagnosis;
+        assert!(named(&found).contains(&fault), "{fault}: {found:?}");
         let held = file.recording().read(&[3, 8]).expect("two channels").problem;
         assert_eq!((held.u.len(), held.a.len()), (2 * shape.seqlen, 24));
         for at in [(0, 3), (1, 2)] {
@@ -322,11 +315,8 @@ fn a_file_that_shrinks_meanwhile_is_an_error() {
 fn a_wrong_element_in_the_last_open_channel_fails() {
     let (seqlen, dim) = (2048, 24);
     let shape = Shape { batch: 1, dim, dstate: 16, seqlen, groups: 1 };
-    let recipe = Recipe { shape, ..regime::EVERYTHING };
-    let operands = (Operand::Variable, Operand::Variable);
-    let mut problem =
-        inputs::draw(&recipe, Weights::Real, InputType::F16, operands, &mut Draw::new(1, "recorded/open"));
-    problem.judged_channels = problem.channels().collect();
+    let kind = (Weights::Real, InputType::F16);
+    let mut problem = drawn(regime::EVERYTHING, shape, kind, VARIABLE, (1, "recorded/open"));
     (problem.z, problem.d) = (None, Some(vec![1.0; dim]));
     // At the end of f16's range nothing is decided without a truth.
     for channel in 0..dim {
@@ -336,11 +326,8 @@ fn a_wrong_element_in_the_last_open_channel_fails() {
     for wrong in [None, Some(dim - 1)] {
         let mut values = output[TensorName::Out].values.clone();
         wrong.into_iter().for_each(|channel| values[channel * seqlen] = 100.0);
-        let mut file = File::of(&problem, ComplexAs::Trailing);
-        file.add_output(&problem, "zoh", &values, None, ComplexAs::Trailing);
-        let options = Options { diagnosis: diagnose::Budget::Off, ..ALL };
-        let checked = check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits");
+        let case = File::of_output(&problem, "zoh", &values, None).judged();
         let verdict = if wrong.is_some() { Verdict::Fail } else { Verdict::Pass };
-        assert_eq!((checked.cases[0].verdict, checked.cases[0].judged), (verdict, dim * seqlen), "{wrong:?}");
+        assert_eq!((case.verdict, case.judged), (verdict, dim * seqlen), "{wrong:?}");
     }
 }

@@ -7,13 +7,57 @@ use std::io::Cursor;
 
 use holdfast::check::{Checked, Options, check_recorded};
 use holdfast::judge::diagnose::Budget;
+use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::{RecordError, Recorded, Recording};
-use holdfast::problem::{InputType, Operand, Problem, Weights};
-use holdfast::results::{CaseResult, Verdict};
-use holdfast::tensor::{GradientName, TensorName};
+use holdfast::problem::regime::Recipe;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::results::{CaseResult, Diagnosis, Verdict};
+use holdfast::tensor::{GradientName, TensorName, Tensors};
 use holdfast::tensor_file::TensorFile;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
+
+pub const VARIABLE: (Operand, Operand) = (Operand::Variable, Operand::Variable);
+pub const CONSTANT: (Operand, Operand) = (Operand::Constant, Operand::Constant);
+pub const REAL: (Weights, InputType) = (Weights::Real, InputType::F32);
+
+/// A problem of this shape as a recipe has it, all of whose channels are judged.
+pub fn drawn(
+    recipe: Recipe,
+    shape: Shape,
+    (weights, input): (Weights, InputType),
+    operands: (Operand, Operand),
+    (seed, name): (u64, &str),
+) -> Problem {
+    let recipe = Recipe { shape, ..recipe };
+    let mut problem = inputs::draw(&recipe, weights, input, operands, &mut Draw::new(seed, name));
+    problem.judged_channels = problem.channels().collect();
+    problem
+}
+
+/// Outputs and last states of a scan in f32, channel by channel and one position after the other: `step` takes a state n of a channel to
+/// position l, and returns what of it is read there.
+pub fn stepped(
+    problem: &Problem,
+    step: impl Fn(&mut f32, ((usize, usize), usize, usize)) -> f32,
+) -> [Vec<f32>; 2] {
+    let Shape { dstate, seqlen, .. } = problem.shape;
+    let (mut out, mut last) = (Vec::new(), Vec::new());
+    for at in problem.channels() {
+        let given = |n| problem.initial_state.as_ref().map_or(0.0, |x| x[problem.state_index(at, n)]);
+        let mut states: Vec<f32> = (0..dstate).map(given).collect();
+        for l in 0..seqlen {
+            out.push(states.iter_mut().enumerate().fold(0.0, |y, (n, x)| y + step(x, (at, n, l))));
+        }
+        last.extend(states);
+    }
+    [out, last]
+}
+
+/// Numbers to nearest in f32.
+pub fn single(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&value| value as f32).collect()
+}
 
 /// How complex tensors are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +178,19 @@ impl File {
         file
     }
 
+    /// The same with what a scan of them returned under this name.
+    pub fn of_output(problem: &Problem, name: &str, out: &[f32], last_state: Option<&[f32]>) -> File {
+        let mut file = File::of(problem, ComplexAs::Trailing);
+        file.add_output(problem, name, out, last_state, ComplexAs::Trailing);
+        file
+    }
+
+    /// The same of its tensors.
+    pub fn of_tensors(problem: &Problem, name: &str, tensors: &Tensors<f32>) -> File {
+        let last = tensors.get(TensorName::LastState).map(|tensor| &tensor.values[..]);
+        File::of_output(problem, name, &tensors[TensorName::Out].values, last)
+    }
+
     /// Adds or replaces a tensor.
     pub fn set(&mut self, name: &str, tensor: Tensor) {
         self.remove(name);
@@ -200,12 +257,21 @@ impl File {
 
     /// What `check` says, where no cause is looked for.
     pub fn checked(&self) -> Checked {
-        let options = Options { diagnosis: Budget::Off, ..Options::EVERYTHING };
+        self.checked_by(&Options { diagnosis: Budget::Off, ..Options::EVERYTHING })
+    }
+
+    /// What it says with these options.
+    pub fn checked_by(&self, options: &Options) -> Checked {
         let run = self.of_any_kind().expect("a run");
-        check_recorded(None, ("run", "run"), &run, &options, &|| {}).expect("it fits")
+        check_recorded(None, ("run", "run"), &run, options, &|| {}).expect("it fits")
     }
 
     /// The first case of that.
+    pub fn judged_by(&self, options: &Options) -> CaseResult {
+        self.checked_by(options).cases.remove(0)
+    }
+
+    /// The first case, where no cause is looked for.
     pub fn judged(&self) -> CaseResult {
         self.checked().cases.remove(0)
     }
@@ -240,6 +306,11 @@ impl File {
     pub fn try_recording(&self) -> Result<Recording<Cursor<Vec<u8>>>, RecordError> {
         Recording::new(self.opened())
     }
+}
+
+/// Names of the causes that were found, the likeliest first.
+pub fn named(found: &[Diagnosis]) -> Vec<&str> {
+    found.iter().map(|found| &*found.name).collect()
 }
 
 /// Names of the tensors that fail.

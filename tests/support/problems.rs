@@ -1,7 +1,7 @@
 //! Small problems for the kernels' own tests. Not every test uses every helper.
 #![allow(dead_code)]
 
-use holdfast::problem::{Conventions, InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{Conventions, InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use rand::RngExt as _;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
@@ -13,6 +13,11 @@ pub fn generator(name: &str) -> ChaCha8Rng {
     });
     println!("seed of `{name}`: {seed}");
     ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Numbers from −1 to 1, as a type has them.
+pub fn uniform(len: usize, input: InputType, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect()
 }
 
 /// What is chosen of a random problem; the rest is drawn.
@@ -41,6 +46,22 @@ impl Layout {
         }
     }
 
+    /// Real weights, f32, variable B and C, and all that there may be.
+    pub fn whole(shape: Shape) -> Self {
+        let (b, c) = (Operand::Variable, Operand::Variable);
+        Layout { b, c, gate: true, extras: true, shape, ..Layout::plain(1, 1, 1, 1) }
+    }
+
+    /// A problem, and the gradients of its outputs; with an initial state, and a loss that sees last states, where there is a gate.
+    pub fn with_loss(&self, rng: &mut ChaCha8Rng) -> (Problem, OutputGradients) {
+        let mut problem = self.random(rng);
+        let states = problem.shape.batch * problem.a.len();
+        problem.initial_state = self.gate.then(|| uniform(states, InputType::F32, rng));
+        let dout = uniform(problem.u.len(), self.input, rng);
+        let dlast_state = self.gate.then(|| uniform(states, InputType::F32, rng));
+        (problem, OutputGradients { dout, dlast_state })
+    }
+
     fn operand_len(&self, operand: Operand) -> usize {
         let Shape { batch, dim, dstate, seqlen, groups } = self.shape;
         self.weights.width()
@@ -51,7 +72,7 @@ impl Layout {
     }
 
     /// Stable A (real: −4…−½, complex: S4D-Lin like), Δ in 0.01…0.3, everything else in −1…1. With `extras`: D,
-    /// delta_bias and softplus.
+    /// delta_bias and softplus. Every channel is judged.
     pub fn random(&self, rng: &mut ChaCha8Rng) -> Problem {
         let shape = self.shape;
         let input = self.input;
@@ -66,7 +87,7 @@ impl Layout {
                 *part = if i % 2 == 0 { *part * 0.25 } else { -*part * 3.0 };
             }
         }
-        Problem {
+        let mut problem = Problem {
             shape,
             weights: self.weights,
             input,
@@ -90,7 +111,9 @@ impl Layout {
             judged_channels: Vec::new(),
             held: None,
             packed: None,
-        }
+        };
+        problem.judged_channels = problem.channels().collect();
+        problem
     }
 }
 

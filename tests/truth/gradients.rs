@@ -22,24 +22,20 @@ use holdfast::truth::number::scalar::Real;
 use holdfast::truth::number::wide::Wide;
 use holdfast::truth::scan;
 use nalgebra::Complex;
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
 
 use crate::directional::{Direction, derivative};
-use crate::support::problems::{Layout, generator, layouts};
-
-fn drawn(len: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
-    (0..len).map(|_| rng.random_range(-1.0f32..1.0)).collect()
-}
+use crate::support::problems::{Layout, generator, layouts, uniform};
 
 /// A problem of a layout, with an initial state where it has a gate, and the gradients of its outputs.
 fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> (Problem, OutputGradients) {
     let mut problem = layout.random(rng);
     let states = problem.shape.batch * problem.a.len();
-    problem.initial_state = layout.gate.then(|| drawn(states, rng));
-    let dout = drawn(problem.u.len(), rng);
-    let dlast_state = (layout.gate || layout.b == Operand::Variable).then(|| drawn(states, rng));
+    problem.initial_state = layout.gate.then(|| uniform(states, InputType::F32, rng));
+    let dout = uniform(problem.u.len(), InputType::F32, rng);
+    let dlast_state =
+        (layout.gate || layout.b == Operand::Variable).then(|| uniform(states, InputType::F32, rng));
     (problem, OutputGradients { dout, dlast_state })
 }
 
@@ -96,7 +92,10 @@ fn products_with_a_direction_agree(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
         let (problem, given) = random(&layout, &mut rng);
         let tensors = only(&problem, &given, method).tensors;
         let along: Direction = tensors.map(|_, tensor| {
-            drawn(tensor.values.len(), &mut rng).into_iter().map(f64::from).collect::<Vec<_>>()
+            uniform(tensor.values.len(), InputType::F32, &mut rng)
+                .into_iter()
+                .map(f64::from)
+                .collect::<Vec<_>>()
         });
         let (mut product, mut size) = (Wide::exact(0.0), 0.0);
         for (_, tensor, v) in tensors.zip(&along) {
@@ -429,7 +428,8 @@ fn two_doubles_give_the_values_of_237_bits() {
             continue;
         }
         let mut rng = generator(&spec.id());
-        let given = OutputGradients { dout: drawn(problem.u.len(), &mut rng), dlast_state: None };
+        let given =
+            OutputGradients { dout: uniform(problem.u.len(), InputType::F32, &mut rng), dlast_state: None };
         compared += match spec.weights {
             Weights::Real => hold::<Wide>(&problem, &given, &spec.id()),
             Weights::Complex => hold::<Complex<Wide>>(&problem, &given, &spec.id()),

@@ -160,12 +160,8 @@ pub fn scan_of(form: impl Into<Form>, problem: &Problem, contract: &Contract, re
     let form = form.into();
     let mut budget = Budget { tensors: blank(problem.outline()), repeats: 0.0 };
     for (&at, &repeats) in problem.judged_channels.iter().zip(repeats) {
-        let channel = ChannelBudget::new(form, problem, at, contract);
         budget.repeats = budget.repeats.max(repeats);
-        let Ok(_) = channel.walk(&[repeats], |name, _, bounds| {
-            bounds.into_iter().for_each(|bounds| budget.tensors[name].extend(bounds));
-            Ok(())
-        });
+        ChannelBudget::new(form, problem, at, contract).add_to(&mut budget.tensors, repeats);
     }
     budget
 }
@@ -532,11 +528,16 @@ impl ChannelBudget<'_> {
 
     fn bounds(&self, repeats: f64) -> Named<Bounds> {
         let mut all = blank(self.inputs.outline());
+        self.add_to(&mut all, repeats);
+        all
+    }
+
+    /// Adds the bounds where one z or b occurs so often.
+    fn add_to(&self, all: &mut Named<Bounds>, repeats: f64) {
         let Ok(_) = self.walk(&[repeats], |name, _, bounds| {
             bounds.into_iter().for_each(|bounds| all[name].extend(bounds));
             Ok(())
         });
-        all
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::layout::{misshapen, missing_of, mistyped, size};
-use super::metadata::{ARITHMETIC, STATEMENTS, check_keys, is_statement};
+use super::layout::{empty, misshapen, missing_of, mistyped, size};
+use super::metadata::{ARITHMETIC, check_statements, provenance};
 use super::names::{OutputName, computed};
 use super::shapes::{Axis, check_axes};
 use super::{RecordError, Result, renamed};
@@ -112,13 +112,7 @@ impl DenseRun {
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn read<R: Read + Seek>(file: TensorFile<R>) -> Result<Self> {
         let file = renamed(file, own_name)?;
-        check_keys(file.metadata().keys().map(String::as_str))?;
-        for key in STATEMENTS.into_iter().filter(|key| *key != ARITHMETIC) {
-            if let Some(found) = file.metadata().get(key) {
-                let expected = "no such statement in a run of dense steps";
-                return Err(RecordError::Metadata { key, found: shown(found), expected });
-            }
-        }
+        check_statements(&file, &[ARITHMETIC], "no such statement in a run of dense steps")?;
         let computed_in = match file.metadata().get(ARITHMETIC).map(|text| text.trim()) {
             None => None,
             Some("f32") => Some(Computed::InSingle),
@@ -138,13 +132,7 @@ impl DenseRun {
         let n = a.shape[1];
         for (name, what, found) in [("delta", "systems", count), ("A", "n", n), ("B", "m", m)] {
             if found == 0 {
-                return Err(size(
-                    name,
-                    what,
-                    found,
-                    "at least 1".to_owned(),
-                    "an empty run has nothing to judge",
-                ));
+                return Err(empty(name, what));
             }
         }
         if n > <DenseProblem>::MOST_STATES {
@@ -203,8 +191,6 @@ impl DenseRun {
         };
         let problem =
             DenseProblem { weights, n, m, delta: of("delta", count)?, a: of("A", of_a)?, b: of("B", of_b)? };
-        let mut provenance = file.metadata().clone();
-        provenance.retain(|key, _| !is_statement(key));
-        Ok(DenseRun { problem, outputs, computed: computed_in, provenance })
+        Ok(DenseRun { problem, outputs, computed: computed_in, provenance: provenance(&file) })
     }
 }

@@ -228,8 +228,7 @@ impl Layout {
             return Err(size(name, "groups", own, format!("{other} as B"), "B and C share their groups"));
         }
         *groups = Some(own);
-        self.see(name, View { turned: order.turned(seqlen, own * dstate), ..View::PLAIN });
-        self.positions.insert(name.to_owned(), self.weights.width());
+        self.see_positions(name, own * dstate, self.weights.width());
         Ok(Operand::Variable)
     }
 
@@ -240,7 +239,7 @@ impl Layout {
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
         {
             if found == 0 {
-                return Err(size(name, what, 0, "at least 1".into(), "an empty run has nothing to judge"));
+                return Err(empty(name, what));
             }
         }
         Ok(())
@@ -347,20 +346,16 @@ impl Layout {
     /// Types of tensors that have another one than spec.md §3 gives them. All of one kind are of one type.
     fn types<R>(&self, file: &TensorFile<R>) -> Result<Types> {
         let mut types = Types::default();
+        // The type of these tensors; none where there are none.
         let found = |varies: bool, names: Vec<&str>| -> Result<Option<InputType>> {
             let mut first = None;
             for tensor in names {
                 let info = required(file, tensor)?;
-                let claimed = self.claimed.filter(|_| varies);
-                let found = sequence_type(tensor, info, claimed)?;
-                if *first.get_or_insert(found) != found {
+                let found = sequence_type(tensor, info, self.claimed.filter(|_| varies))?;
+                let first = *first.get_or_insert(found);
+                if first != found {
                     let hint = "outputs of one file are of one type, and so are last states, and gradients by one input: save others apart";
-                    return Err(mistyped(
-                        tensor,
-                        info,
-                        first.map_or(String::new(), |first| stored_as(first).to_string()),
-                        hint,
-                    ));
+                    return Err(mistyped(tensor, info, stored_as(first).to_string(), hint));
                 }
             }
             Ok(first)
@@ -374,14 +369,15 @@ impl Layout {
                 types.set_input(of, own);
             }
             let names = self.gradients.values().filter_map(|all| all.get(of)).map(String::as_str);
-            let gradient = found(varies, names.collect())?;
-            gradient.filter(|gradient| *gradient != own).into_iter().for_each(|stored| types.set(of, stored));
+            let gradient = found(varies, names.collect())?.filter(|gradient| *gradient != own);
+            gradient.into_iter().for_each(|stored| types.set(of, stored));
         }
         for output in TensorName::ALL {
-            let usual = if output == TensorName::Out { self.input } else { InputType::F32 };
+            let is_out = output == TensorName::Out;
+            let usual = if is_out { self.input } else { InputType::F32 };
             let names = self.outputs.values().filter_map(|all| all.get(output)).map(String::as_str);
-            let found = found(output == TensorName::Out, names.collect())?;
-            found.filter(|found| *found != usual).into_iter().for_each(|stored| types.set(output, stored));
+            let found = found(is_out, names.collect())?.filter(|found| *found != usual);
+            found.into_iter().for_each(|stored| types.set(output, stored));
         }
         Ok(types)
     }
@@ -568,6 +564,11 @@ pub(super) fn misshapen(
 ) -> RecordError {
     let (expected, hint) = (expected.into(), hint.into());
     RecordError::Shape { name: info.called(name), found: shape_text(&info.shape), expected, hint }
+}
+
+/// Error for a size of 0.
+pub(super) fn empty(name: &str, what: &'static str) -> RecordError {
+    size(name, what, 0, "at least 1".to_owned(), "an empty run has nothing to judge")
 }
 
 pub(super) fn size(

@@ -1,6 +1,7 @@
 //! Metadata of a recorded run by their keys: statements, names that the field has for what a recording says otherwise, and notes,
 //! which are not used.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
@@ -18,7 +19,7 @@ const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 15] = [
     ARITHMETIC,
     DELTA_SOFTPLUS,
     INPUT_TYPE,
@@ -84,6 +85,28 @@ pub fn check_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Checks that a file states nothing but what runs of its kind do.
+pub(super) fn check_statements<R>(
+    file: &TensorFile<R>,
+    known: &[&str],
+    expected: &'static str,
+) -> Result<()> {
+    check_keys(file.metadata().keys().map(String::as_str))?;
+    for key in STATEMENTS.into_iter().filter(|key| !known.contains(key)) {
+        if let Some(found) = file.metadata().get(key) {
+            return Err(RecordError::Metadata { key, found: shown(found), expected });
+        }
+    }
+    Ok(())
+}
+
+/// What the file says of itself, besides how it is to be read.
+pub(super) fn provenance<R>(file: &TensorFile<R>) -> BTreeMap<String, String> {
+    let mut provenance = file.metadata().clone();
+    provenance.retain(|key, _| !STATEMENTS.contains(&&**key));
+    provenance
 }
 
 /// Type that the metadata claim of tensors that are stored wider than they were.
@@ -173,9 +196,4 @@ pub(super) fn step_limit<R>(file: &TensorFile<R>) -> Result<StepLimit> {
     };
     let expected = "two numbers with 0 ≤ low ≤ high and 0 < high, as 0.001 0.1, 0 inf or [0.001, 0.1]";
     text.parse().map_err(|_| RecordError::Metadata { key, found: shown(text), expected })
-}
-
-/// Whether it says how a run is to be read, and what was to be computed.
-pub(super) fn is_statement(key: &str) -> bool {
-    STATEMENTS.contains(&key)
 }

@@ -63,7 +63,6 @@ use crate::tensor_file::{TensorFile, TensorFileError, shown};
 
 pub use dense::{Computed, DenseRun, DenseValues};
 pub use layout::Layout;
-use metadata::is_statement;
 pub use metadata::{check_keys, elsewhere};
 pub use names::OutputName;
 use names::own_name;
@@ -274,8 +273,6 @@ impl<R: Read + Seek + Send> Recording<R> {
 
     /// What the file says of itself, besides how it is to be read.
     pub fn provenance(&self) -> BTreeMap<String, String> {
-        let mut provenance = self.file.metadata().clone();
-        provenance.retain(|key, _| !is_statement(key));
-        provenance
+        metadata::provenance(&self.file)
     }
 }

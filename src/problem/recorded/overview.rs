@@ -5,11 +5,11 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use super::Recording;
+use crate::problem::InputType;
 use crate::problem::conventions::{INITIAL_STATE, Types};
 use crate::problem::fingerprint::Fingerprint;
 use crate::problem::recorded::Result;
 use crate::problem::stretch::Inputs;
-use crate::problem::{InputType, Operand};
 use crate::tensor::{Named, TensorName};
 
 /// Floats that are read at a time.
@@ -99,12 +99,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         for name in ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", INITIAL_STATE] {
             let len = self.optional(name, |name| Ok(self.len(name)))?;
             hash.tensor(name, len);
-            let is_input = match name {
-                "u" | "delta" | "z" => true,
-                "B" => layout.b_operand == Operand::Variable,
-                "C" => layout.c_operand == Operand::Variable,
-                _ => false,
-            };
+            let is_input = layout.positions.contains_key(name);
             for range in pieces(len.unwrap_or(0)) {
                 let start = range.start;
                 let values = self.input(name, range)?;

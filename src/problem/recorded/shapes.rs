@@ -2,8 +2,9 @@
 
 use super::layout::{Layout, misshapen, required};
 use crate::problem::axes::View;
+use crate::problem::output_gradients::varies;
 use crate::problem::recorded::Result;
-use crate::problem::{Axes, Operand, Order, Shape};
+use crate::problem::{Axes, Order, Shape};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shown};
 
@@ -56,11 +57,6 @@ impl Order {
             Order::Bdl => "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one",
             _ => "B and C are (b, l, g, n): B.unsqueeze(2) for a single group",
         }
-    }
-
-    /// How rows of so many positions lie in the file.
-    pub(super) fn turned(self, seqlen: usize, rows: usize) -> Option<(usize, usize)> {
-        (self != Order::Bdl).then_some((seqlen, rows))
     }
 }
 
@@ -159,7 +155,7 @@ impl Layout {
 
     /// A row of positions for each channel, or for each of those that share one where they may; how many rows there are.
     pub(super) fn check_sequence(&mut self, name: &str, info: &TensorInfo, is_shared: bool) -> Result<usize> {
-        let Shape { dim, seqlen, .. } = self.shape;
+        let dim = self.shape.dim;
         let Axes { order, headdim, .. } = self.conventions.axes;
         let rows = match order {
             _ if !is_shared => dim,
@@ -172,9 +168,15 @@ impl Layout {
             _ => self.sequence_axes(&self.channel_axes(dim)),
         };
         self.check_shape(name, info, &axes)?;
-        self.see(name, View { turned: order.turned(seqlen, rows), ..View::PLAIN });
-        self.positions.insert(name.to_owned(), 1);
+        self.see_positions(name, rows, 1);
         Ok(rows)
+    }
+
+    /// Takes note of a tensor of so many rows of positions, with so many floats at each.
+    pub(super) fn see_positions(&mut self, name: &str, rows: usize, width: usize) {
+        let turned = self.conventions.axes.order.turned(self.shape.seqlen, rows);
+        self.see(name, View { turned, ..View::PLAIN });
+        self.positions.insert(name.to_owned(), width);
     }
 
     fn sequence_axes(&self, rows: &[Axis]) -> Vec<Axis> {
@@ -241,22 +243,15 @@ impl Layout {
         info: &TensorInfo,
         shared: Option<usize>,
     ) -> Result<()> {
-        let Shape { dim, dstate, seqlen, groups, .. } = self.shape;
-        let order = self.conventions.axes.order;
-        let rows = match name {
-            U | Z => dim,
-            Delta => dim / shared.unwrap_or(1),
-            B if self.b_operand == Operand::Variable => groups * dstate,
-            C if self.c_operand == Operand::Variable => groups * dstate,
-            InitialState => {
-                self.see_states(stored_as, self.packing.initial_states);
-                return Ok(());
+        let Shape { dim, dstate, groups, .. } = self.shape;
+        match name {
+            B | C if varies(name, self.b_operand, self.c_operand) => {
+                self.see_positions(stored_as, groups * dstate, self.weights.width());
             }
-            A | B | C | D | DeltaBias => return self.share(name, stored_as, info, shared),
-        };
-        let width = if matches!(name, B | C) { self.weights.width() } else { 1 };
-        self.positions.insert(stored_as.to_owned(), width);
-        self.see(stored_as, View { turned: order.turned(seqlen, rows), ..View::PLAIN });
+            U | Delta | Z => self.see_positions(stored_as, dim / shared.unwrap_or(1), 1),
+            InitialState => self.see_states(stored_as, self.packing.initial_states),
+            A | B | C | D | DeltaBias => {}
+        }
         self.share(name, stored_as, info, shared)
     }
 

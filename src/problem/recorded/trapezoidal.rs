@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::layout::{FLOATS, misshapen, missing_of, mistyped, size, weight_type};
-use super::metadata::{STATEMENTS, check_keys, is_statement, softplus, stages};
+use super::layout::{FLOATS, empty, misshapen, missing_of, mistyped, size, weight_type};
+use super::metadata::{check_statements, provenance, softplus, stages};
 use super::names::{self, CU_SEQLENS};
 use super::packing::{sequences, starts};
 use super::shapes::{Axis, check_axes, shape_of};
@@ -160,19 +160,10 @@ impl TrapezoidalRun {
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn read<R: Read + Seek>(file: TensorFile<R>) -> Result<Self> {
         let file = renamed(file, |name| Some(own_name(name)))?;
-        check_keys(file.metadata().keys().map(String::as_str))?;
-        for key in STATEMENTS.into_iter().filter(|key| !STATED.contains(key)) {
-            if let Some(found) = file.metadata().get(key) {
-                let expected = "no such statement in a run of Mamba-3's rule";
-                return Err(RecordError::Metadata { key, found: shown(found), expected });
-            }
-        }
+        check_statements(&file, &STATED, "no such statement in a run of Mamba-3's rule")?;
         if let Some(found) = file.metadata().get(LAYOUT).filter(|layout| *layout != Order::Blhp.name()) {
-            return Err(RecordError::Metadata {
-                key: LAYOUT,
-                found: shown(found),
-                expected: "blhp, or none",
-            });
+            let (key, found, expected) = (LAYOUT, shown(found), "blhp, or none");
+            return Err(RecordError::Metadata { key, found, expected });
         }
         let unknown = |name: &str| RecordError::Unknown {
             name: file.info(name).map_or_else(|| shown(name), |info| shown(&info.name)),
@@ -251,8 +242,7 @@ impl TrapezoidalRun {
         if !passes.is_empty() && given.is_empty() {
             return Err(missing(&file, &Output::Out.cotangent(), "a gradient needs what it starts from"));
         }
-        let mut provenance = file.metadata().clone();
-        provenance.retain(|key, _| !is_statement(key));
+        let provenance = provenance(&file);
         let problem =
             Trapezoidal { sizes: reader.sizes, inputs, delta_softplus: softplus(&file)?, sequences };
         Ok(TrapezoidalRun { problem, stages: stages(&file)?, outputs, given, passes, provenance })
@@ -268,10 +258,7 @@ fn sizes<R>(file: &TensorFile<R>) -> Result<Sizes> {
             .try_into()
             .map_err(|_| misshapen(input.name(), info, shape_of(&expected), SHAPES))?;
         match shape.iter().zip(expected).find(|(size, _)| **size == 0) {
-            Some((_, (letter, _))) => {
-                let hint = "an empty run has nothing to judge";
-                Err(size(input.name(), letter, 0, "at least 1".to_owned(), hint))
-            }
+            Some((_, (letter, _))) => Err(empty(input.name(), letter)),
             None => Ok(shape),
         }
     };

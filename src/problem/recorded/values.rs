@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::names::{DLAST_STATE, DOUT};
-use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recording};
+use super::{Layout, RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recording};
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::recorded::Result;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Conventions, Held, InputType, Operand, OutputGradients, Problem, Sequence, Shape};
+use crate::problem::{Held, InputType, OutputGradients, Problem, Sequence, Shape};
 use crate::tensor::{Gradients, Named, TensorName, unravel};
 use crate::tensor_file::{Stored, shape_text, shown};
 
@@ -28,29 +28,14 @@ impl<R: Read + Seek + Send> Recording<R> {
         let mut held = Held { channels: rows.to_vec(), groups: rows.iter().flat_map(of).collect() };
         held.groups.sort_unstable();
         held.groups.dedup();
-        let sequence =
-            |name| Ok(self.in_scan_order(self.rows(name, batch * dim, &held.channels)?, seqlen, 1));
-        let width = self.layout.weights.width();
-        let operand = |name, operand| match operand {
-            Operand::Constant => self.whole(name),
-            Operand::Variable => {
-                Ok(self.in_scan_order(self.rows(name, batch * groups, &held.groups)?, seqlen, width))
-            }
-        };
-        let problem = Problem {
-            u: sequence("u")?,
-            delta: sequence("delta")?,
-            a: self.whole("A")?,
-            b: operand("B", self.layout.b_operand)?,
-            c: operand("C", self.layout.c_operand)?,
-            d: self.optional("D", |name| self.whole(name))?,
-            z: self.optional("z", sequence)?,
-            delta_bias: self.optional("delta_bias", |name| self.whole(name))?,
-            initial_state: self
-                .optional(INITIAL_STATE, |name| self.rows(name, batch * dim, &held.channels))?,
-            judged_channels: rows.iter().map(|row| (row / dim, row % dim)).collect(),
-            ..self.blank()
-        };
+        let of_rows =
+            |name, count, rows: &[usize]| Ok(self.in_scan_order(name, self.rows(name, count, rows)?, seqlen));
+        let problem = self.problem(|name| match (name, self.layout.positions.contains_key(name)) {
+            ("B" | "C", true) => of_rows(name, batch * groups, &held.groups),
+            (INITIAL_STATE, _) | (_, true) => of_rows(name, batch * dim, &held.channels),
+            _ => self.whole(name),
+        })?;
+        let judged_channels = rows.iter().map(|row| (row / dim, row % dim)).collect();
         let mut outputs = Vec::with_capacity(self.layout.outputs.len());
         for (name, tensors) in &self.layout.outputs {
             let mut values = Named::default();
@@ -59,13 +44,13 @@ impl<R: Read + Seek + Send> Recording<R> {
                 let mut read = Vec::with_capacity(rows.len() * len);
                 for row in rows {
                     let values = self.output(tensor, stored_as, row * len..(row + 1) * len)?;
-                    read.extend(self.output_in_scan_order(tensor, values));
+                    read.extend(self.in_scan_order(stored_as, values, seqlen));
                 }
                 values.insert(tensor, problem.tensor(tensor, read));
             }
             outputs.push(RecordedOutput { name: name.clone(), tensors: values });
         }
-        Ok(RecordedRun { problem: Problem { held: Some(held), ..problem }, outputs })
+        Ok(RecordedRun { problem: Problem { held: Some(held), judged_channels, ..problem }, outputs })
     }
 
     /// The backward passes, with all of the inputs; none where the file has none.
@@ -79,7 +64,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let Shape { batch, dim, seqlen, .. } = self.layout.shape;
         let rows: Vec<usize> = (0..batch * dim).collect();
         let problem = Problem { held: None, ..self.read(&rows)?.problem };
-        let dout = self.in_scan_order(self.whole(DOUT)?, seqlen, 1);
+        let dout = self.in_scan_order(DOUT, self.whole(DOUT)?, seqlen);
         let dlast_state = self.optional(DLAST_STATE, |name| self.whole(name))?;
         let mut passes = Vec::new();
         for (output, tensors) in &self.layout.gradients {
@@ -88,11 +73,7 @@ impl<R: Read + Seek + Send> Recording<R> {
                 let blank = problem.gradient(name, Vec::<f32>::new());
                 let values = self.floats(stored_as, 0..self.len(stored_as))?;
                 self.check_rounded(stored_as, 0, &values, blank.element)?;
-                let values = match problem.varies(name) {
-                    true => self.in_scan_order(values, seqlen, blank.width),
-                    false => values,
-                };
-                gradients.insert(name, blank.with(values));
+                gradients.insert(name, blank.with(self.in_scan_order(stored_as, values, seqlen)));
             }
             passes.push((output.clone(), gradients));
         }
@@ -116,7 +97,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let elements = if tensor == TensorName::Out { self.recorded(elements) } else { elements };
         let range = start + elements.start * width..start + elements.end * width;
         let values = self.output(tensor, name, range)?;
-        Ok(Some(Cow::Owned(self.output_in_scan_order(tensor, values))))
+        Ok(Some(Cow::Owned(self.in_scan_order(name, values, self.layout.shape.seqlen))))
     }
 
     /// Where positions of the scan are in the file.
@@ -128,23 +109,16 @@ impl<R: Read + Seek + Send> Recording<R> {
         }
     }
 
-    /// Runs of so many positions, of `width` floats each, from the file's order into the scan's.
-    fn in_scan_order(&self, mut values: Vec<f32>, positions: usize, width: usize) -> Vec<f32> {
-        if self.layout.conventions.direction == Direction::Reverse {
+    /// Runs of so many positions of a tensor, from the file's order into the scan's; as it is what has none.
+    fn in_scan_order(&self, name: &str, mut values: Vec<f32>, positions: usize) -> Vec<f32> {
+        let is_reversed = self.layout.conventions.direction == Direction::Reverse;
+        if let Some(&width) = self.layout.positions.get(name).filter(|_| is_reversed) {
             for run in values.chunks_mut((positions * width).max(1)) {
                 run.reverse();
                 run.chunks_mut(width).for_each(<[f32]>::reverse);
             }
         }
         values
-    }
-
-    /// Rows of a computed tensor, or a part of one.
-    fn output_in_scan_order(&self, tensor: TensorName, values: Vec<f32>) -> Vec<f32> {
-        match tensor {
-            TensorName::Out => self.in_scan_order(values, self.layout.shape.seqlen, 1),
-            TensorName::LastState | TensorName::ChunkStates | TensorName::DaCumsum => values,
-        }
     }
 
     /// The same of whole rows that follow one another.
@@ -160,7 +134,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let Some(name) = tensors.get(tensor) else { return Ok(None) };
         let len = self.row_len(tensor);
         let values = self.output(tensor, name, rows.start * len..rows.end * len)?;
-        Ok(Some(self.output_in_scan_order(tensor, values)))
+        Ok(Some(self.in_scan_order(name, values, self.layout.shape.seqlen)))
     }
 
     /// Rows of an input that follow one another, of which it has `count`; none where it is left out.
@@ -174,16 +148,9 @@ impl<R: Read + Seek + Send> Recording<R> {
         rows: Range<usize>,
     ) -> Result<Option<Vec<f32>>> {
         let len = self.len(name) / count.max(1);
-        let (seqlen, width) = (self.layout.shape.seqlen, self.layout.weights.width());
-        let is_variable = |operand| operand == Operand::Variable;
         self.optional(name, |name| {
             let values = self.input(name, rows.start * len..rows.end * len)?;
-            Ok(match name {
-                "u" | "delta" | "z" => self.in_scan_order(values, seqlen, 1),
-                "B" if is_variable(self.layout.b_operand) => self.in_scan_order(values, seqlen, width),
-                "C" if is_variable(self.layout.c_operand) => self.in_scan_order(values, seqlen, width),
-                _ => values,
-            })
+            Ok(self.in_scan_order(name, values, self.layout.shape.seqlen))
         })
     }
 
@@ -193,30 +160,30 @@ impl<R: Read + Seek + Send> Recording<R> {
         rest.iter().product::<usize>() * width
     }
 
-    /// The problem without its numbers.
-    fn blank(&self) -> Problem {
+    /// The problem of these inputs, in which nothing is judged yet.
+    fn problem(&self, read: impl Fn(&'static str) -> Result<Vec<f32>>) -> Result<Problem> {
         let layout = &self.layout;
-        Problem {
+        Ok(Problem {
             shape: layout.shape,
             weights: layout.weights,
             input: layout.input,
             b_operand: layout.b_operand,
             c_operand: layout.c_operand,
-            u: Vec::new(),
-            delta: Vec::new(),
-            a: Vec::new(),
-            b: Vec::new(),
-            c: Vec::new(),
-            d: None,
-            z: None,
-            delta_bias: None,
+            u: read("u")?,
+            delta: read("delta")?,
+            a: read("A")?,
+            b: read("B")?,
+            c: read("C")?,
+            d: self.optional("D", &read)?,
+            z: self.optional("z", &read)?,
+            delta_bias: self.optional("delta_bias", &read)?,
             delta_softplus: layout.delta_softplus,
-            initial_state: None,
+            initial_state: self.optional(INITIAL_STATE, &read)?,
             conventions: layout.conventions,
             judged_channels: Vec::new(),
             held: None,
             packed: layout.packed.clone(),
-        }
+        })
     }
 
     /// Floats that an input has in the plain order, all of its elements' parts; 0 where it is left out.
@@ -256,14 +223,10 @@ impl<R: Read + Seek + Send> Recording<R> {
             let index = self.index(name, start + at);
             return Err(RecordError::NotFinite { name: self.called(name), index, value: values[at] });
         }
-        let is_weight = match name {
-            "B" => self.layout.b_operand == Operand::Constant,
-            "C" => self.layout.c_operand == Operand::Constant,
-            name => ["A", "D", "delta_bias", INITIAL_STATE, DLAST_STATE].contains(&name),
-        };
+        let varies = self.layout.positions.contains_key(name);
         // A tensor that is not widened is of its type already.
         let is_wide = self.file.info(name).is_some_and(|info| info.stored.size() >= 4);
-        let claimed = self.layout.claimed.filter(|_| is_wide && !is_weight);
+        let claimed = self.layout.claimed.filter(|_| is_wide && varies);
         self.check_rounded(name, start, &values, claimed.unwrap_or(InputType::F32))?;
         Ok(values)
     }
@@ -329,19 +292,8 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
     type Error = RecordError;
 
     fn outline(&self) -> Outline {
-        let layout = &self.layout;
-        let Conventions { direction, coupling, types, chunk, axes, .. } = layout.conventions;
-        Outline {
-            shape: layout.shape,
-            weights: layout.weights,
-            input: layout.input,
-            direction,
-            coupling,
-            types,
-            axes,
-            last_states: layout.packing.last_states,
-            chunk,
-        }
+        let Layout { shape, weights, input, conventions, packing, .. } = *self.layout;
+        Outline::new((shape, weights, input), conventions, packing.last_states)
     }
 
     fn sequences(&self, item: usize) -> Cow<'_, [Sequence]> {
@@ -367,47 +319,35 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
             ),
         };
         let recorded = self.recorded(first..end);
-        let sequence = |name: &str| {
-            let start = (batch * dim + channel) * seqlen;
-            let values = self.input(name, start + recorded.start..start + recorded.end)?;
-            Ok(self.in_scan_order(values, end - first, 1))
-        };
-        let blank = self.blank();
-        let of_channel = |name: &str, len: usize| self.input(name, channel * len..(channel + 1) * len);
-        let operand = |name: &str, operand| match operand {
-            Operand::Constant => of_channel(name, dstate * width),
-            Operand::Variable => {
-                let group = batch * groups + channel / (dim / groups);
-                let mut values = Vec::with_capacity(dstate * (end - first) * width);
-                for row in group * dstate..(group + 1) * dstate {
-                    let start = row * seqlen;
-                    let range = (start + recorded.start) * width..(start + recorded.end) * width;
-                    values.extend(self.input(name, range)?);
-                }
-                Ok(self.in_scan_order(values, end - first, width))
+        let of_rows = |name, rows: Range<usize>, width: usize| {
+            let mut values = Vec::with_capacity(rows.len() * recorded.len() * width);
+            for row in rows {
+                let [start, end] = [recorded.start, recorded.end].map(|l| (row * seqlen + l) * width);
+                values.extend(self.input(name, start..end)?);
             }
+            Ok(self.in_scan_order(name, values, end - first))
         };
-        let one = |name: &str| self.input(name, channel..channel + 1);
-        let states = |slots: Range<usize>| {
-            let row = (batch * dim + channel) * given;
-            let [start, end] = [slots.start, slots.end].map(|slot| (row + slot) * dstate * width);
-            self.optional(INITIAL_STATE, |name| self.input(name, start..end))
-        };
-        let initial = if packed.is_some() { Some(0..given) } else { initial.map(|slot| slot..slot + 1) };
+        let (row, group) = (batch * dim + channel, batch * groups + channel / (dim / groups));
+        let slots = if packed.is_some() { 0..given } else { initial.map_or(0..0, |slot| slot..slot + 1) };
+        let problem = self.problem(|name| match (name, self.layout.positions.get(name)) {
+            ("B" | "C", Some(&width)) => of_rows(name, group * dstate..(group + 1) * dstate, width),
+            (_, Some(&width)) => of_rows(name, row..row + 1, width),
+            (INITIAL_STATE, _) if slots.is_empty() => Ok(Vec::new()),
+            (INITIAL_STATE, _) => {
+                let [start, end] = [slots.start, slots.end].map(|slot| (row * given + slot) * dstate * width);
+                self.input(name, start..end)
+            }
+            _ => {
+                let len = self.len(name) / dim;
+                self.input(name, channel * len..(channel + 1) * len)
+            }
+        })?;
         let problem = Problem {
-            shape: Shape { batch: 1, dim: 1, groups: 1, seqlen: end - first, ..blank.shape },
-            u: sequence("u")?,
-            delta: sequence("delta")?,
-            a: of_channel("A", blank.floats_of_a())?,
-            b: operand("B", blank.b_operand)?,
-            c: operand("C", blank.c_operand)?,
-            d: self.optional("D", one)?,
-            z: self.optional("z", sequence)?,
-            delta_bias: self.optional("delta_bias", one)?,
-            initial_state: initial.map_or(Ok(None), states)?,
+            shape: Shape { batch: 1, dim: 1, groups: 1, seqlen: end - first, ..problem.shape },
+            initial_state: problem.initial_state.filter(|_| !slots.is_empty()),
             judged_channels: vec![(0, 0)],
             packed,
-            ..blank
+            ..problem
         };
         Ok(Stretch { problem: Cow::Owned(problem), at: (0, 0), first })
     }

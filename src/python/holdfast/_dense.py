@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _holdfast
 from ._arrays import Host, origin, to_host
 from ._layout import Tensor
-from ._names import called, diagnosis_of, known_kind, meant
-from ._recorded import known_method, known_number, known_seed, run_of
+from ._names import called, known_kind, meant
+from ._recorded import judged, known_method, known_number, known_seed
 from ._report import Report
-from ._words import of_error
 
 __tracebackhide__ = True
 
@@ -112,19 +110,6 @@ def check_dense(
     named = {"A": A, "B": B, f"A_bar.{method}": A_bar, f"B_bar.{method}": B_bar}
     made += [_spread(tensor, array, leading, is_wide) for tensor, array in named.items() if array is not None]
     stated = {} if arithmetic is None else {"arithmetic": meant("arithmetic", arithmetic, ("f32", "f64"), "in which it was computed")}
-    try:
-        judged = _holdfast.check(
-            run_of(made),
-            {**origin(B_bar if A_bar is None else A_bar), **stated},
-            name,
-            "holdfast.check_dense(…)",
-            channels=systems,
-            seed=known_seed(seed),
-            backend="cpu",
-            diagnosis=diagnosis_of(diagnosis),
-            causes=[],
-            threads=threads,
-        )
-    except ValueError as error:
-        raise ValueError(of_error(str(error))) from None
-    return Report(judged)
+    metadata = {**origin(B_bar if A_bar is None else A_bar), **stated}
+    asked: dict[str, Any] = {"channels": systems, "seed": known_seed(seed), "diagnosis": diagnosis, "threads": threads}
+    return judged(made, metadata, name, "holdfast.check_dense(…)", **asked)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import _holdfast
 from ._arrays import origin, to_host
 from ._layout import Tensor
-from ._names import called, diagnosis_of, known_kind
-from ._recorded import known_seed, metadata_of, run_of
+from ._names import called, known_kind
+from ._recorded import judged, known_seed, metadata_of
 from ._report import Report
-from ._words import of_error
 
 __tracebackhide__ = True
 
@@ -126,19 +124,5 @@ def check_mamba3(
     """
     given = dict(locals())
     made = run(given)
-    stated = metadata_of(False, {"scan": scan})
-    try:
-        judged = _holdfast.check(
-            run_of(made),
-            {**origin(dout if out is None else out), **stated},
-            name,
-            "holdfast.check_mamba3(…)",
-            channels=None,
-            seed=known_seed(seed),
-            backend="cpu",
-            diagnosis=diagnosis_of("off"),
-            causes=[],
-        )
-    except ValueError as error:
-        raise ValueError(of_error(str(error))) from None
-    return Report(judged)
+    stated = {**metadata_of(False, {"scan": scan}), **origin(dout if out is None else out)}
+    return judged(made, stated, name, "holdfast.check_mamba3(…)", seed=known_seed(seed))

@@ -352,23 +352,16 @@ def judge(
     threads: int | None = None,
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
-    made = tensors(layout, inputs, outputs)
-    metadata = {**metadata, **layout_of(layout)}
+    asked = {"channels": channels, "seed": seed, "backend": backend, "diagnosis": diagnosis, "causes": causes, "threads": threads}
+    return judged(tensors(layout, inputs, outputs), {**metadata, **layout_of(layout)}, name, rerun, layout, **asked)
+
+
+def judged(made: list[Tensor], metadata: dict[str, str], name: str, rerun: str, layout: str = "", **asked: Any) -> Report:
+    """The report of a run's tensors, of whichever kind it is; `asked` are other arguments of `check`."""
+    asked = {"channels": None, "seed": 1, "backend": "cpu", "diagnosis": "off", "causes": (), **asked}
     try:
-        return Report(
-            _holdfast.check(
-                run_of(made),
-                metadata,
-                name,
-                rerun,
-                channels=channels,
-                seed=seed,
-                backend=backend,
-                diagnosis=diagnosis_of(diagnosis),
-                causes=list(causes),
-                threads=threads,
-            )
-        )
+        asked |= {"diagnosis": diagnosis_of(asked["diagnosis"]), "causes": list(asked["causes"])}
+        return Report(_holdfast.check(run_of(made), metadata, name, rerun, **asked))
     except ValueError as error:
         raise explained(error, layout) from None
     except RuntimeError as error:

@@ -595,6 +595,11 @@ def _failed(text: str, report: Report) -> AssertionError:
     return error
 
 
+def _each(diagnosis: str, left: float) -> float | str:
+    """How long one problem is looked at, where so many seconds are left for all."""
+    return "thorough" if diagnosis == "thorough" else max(round(min(float(diagnosis), left), 3), 0.001)
+
+
 def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -> list[Report]:
     """The reports of what fails, with causes, as far as time goes."""
     if diagnosis == "off":
@@ -612,7 +617,7 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
     for at, (problem, ran, report) in sorted(enumerate(failing), key=lambda one: one[1][2].cases[0].judged):
         alike = searched.setdefault(report.failing_tensors(), [])
         left = until - time.monotonic()
-        each: float | str = "thorough" if diagnosis == "thorough" else max(round(min(seconds, left), 3), 0.001)
+        each = _each(diagnosis, left)
         is_named = False
         if left > 0 and names and each != "thorough":
             report = problem.judge(**ran, diagnosis=each, causes=[part for name in names for part in name.split(" + ")])
@@ -633,7 +638,7 @@ def _explained(failing: Sequence[tuple[Problem, Ran, Report]], diagnosis: str) -
     if largest is not None and left > 0:
         # It may have what smaller ones have no room for, as chunks.
         problem, ran, _ = failing[largest]
-        report = problem.judge(**ran, diagnosis=max(round(min(seconds, left), 3), 0.001))
+        report = problem.judge(**ran, diagnosis=_each(diagnosis, left))
         explained[largest] = report if report.diagnosis else explained[largest]
     _agreed(failing, explained, diagnosis, until)
     return [explained[at] for at in range(len(failing))]
@@ -656,8 +661,7 @@ def _agreed(failing: Sequence[tuple[Problem, Ran, Report]], explained: dict[int,
         for at, (problem, ran, _) in enumerate(failing):
             left = until - time.monotonic()
             if not is_named(explained[at], name) and left > 0:
-                each: float | str = "thorough" if diagnosis == "thorough" else max(round(min(float(diagnosis), left), 3), 0.001)
-                asked = problem.judge(**ran, diagnosis=each, causes=name.split(" + "))
+                asked = problem.judge(**ran, diagnosis=_each(diagnosis, left), causes=name.split(" + "))
                 if name in first(asked):
                     agreed[at] = explained[at].keeping(asked, [name])
         count = sum(name in first(agreed.get(at, report)) for at, report in explained.items())
