@@ -8,7 +8,8 @@ use num_complex::Complex64;
 use super::conventions::Coupling;
 use super::fingerprint;
 use super::inputs::Draw;
-use super::{Conventions, InputType, Operand, Problem, Shape, Weights};
+use super::output_gradients::Loss;
+use super::{Conventions, InputType, Operand, OutputGradients, Problem, Shape, Weights};
 
 /// Systems x' = A x + B u of one size, each with its step. Row-major; `w` is 1 for real weights, 2 for complex. Kernels take f32, and
 /// recorded runs have f64, too.
@@ -140,6 +141,13 @@ impl DenseRegime {
             held: None,
             packed: None,
         }
+    }
+
+    /// Starting point of the scan's backward pass: the same for the same seed.
+    pub fn given(&self, scan: &Problem, seed: u64) -> OutputGradients {
+        let mut draw = Draw::new(seed, &format!("dense/{}/{}/dout", self.name, self.weights));
+        let (kind, sees_state) = Loss::any(&mut draw);
+        kind.draw(scan, sees_state, &mut draw)
     }
 
     /// Random stable systems, which are timed.

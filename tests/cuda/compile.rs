@@ -53,6 +53,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             // Both kernels in one program: constants of one are none of the other's.
             Kernel::Dense(Dense { tier, .. }) => format!("dense {tier}"),
             Kernel::DenseScan(Instantiation { tier, .. }) => format!("dense scan {tier}"),
+            Kernel::DenseBackward(_) => "dense backward".to_owned(),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
             // Four programs each.

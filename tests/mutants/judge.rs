@@ -117,10 +117,9 @@ fn planned(
     kind: Kind,
     (first, largest): (&[&str], usize),
 ) -> Option<String> {
-    let is_dense = mutant.variant == Variant::Dense;
     let request = Request {
-        passes: if is_dense { Passes::Forward } else { Passes::Backward },
-        dense_only: is_dense,
+        passes: if mutant.variant == Variant::Dense { Passes::Forward } else { Passes::Backward },
+        dense_only: matches!(mutant.variant, Variant::Dense | Variant::DenseBackward),
         methods: mutant.methods.to_vec(),
         sensitivity: false,
         diagnosis: Budget::Off,

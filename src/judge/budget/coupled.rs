@@ -39,7 +39,7 @@ use crate::judge::dense::bounds::{
     Bounded, Matrix, Step as Inputs, System, norm_of_input, norm_of_state, sizes,
 };
 use crate::problem::{Operand, Problem, Weights};
-use crate::promise::DensePromise;
+use crate::promise::{Contract, DensePromise};
 
 /// Multiplications that are made for each position to follow an error through later steps, about, and the positions at most.
 pub const WINDOW: (usize, usize) = (1 << 18, 64);
@@ -231,6 +231,12 @@ impl Walk {
     }
 }
 
+/// Bound of a state on store: those in double are rounded once more.
+pub fn stored(contract: &Contract, x: &Complex64, error: f64) -> f64 {
+    let unit = if contract.dense.unit < contract.arithmetic.unit { contract.arithmetic.unit } else { 0.0 };
+    error + unit * (x.norm() + error)
+}
+
 /// The smaller of two bounds, of which one that is no number bounds nothing.
 pub fn least(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() { f64::NAN } else { one.min(other) }
@@ -386,12 +392,8 @@ impl<'a> Coupled<'a> {
         }
         let walk = self.scan(given_states(problem, problem.initial_state.as_deref(), at), false, sums);
         let After { x, error: (error, _), .. } = walk.last();
-        // States in double are rounded once more on store.
-        let unit =
-            if contract.dense.unit < contract.arithmetic.unit { contract.arithmetic.unit } else { 0.0 };
         let kept = |(x, error): (&Complex64, &f64)| {
-            let magnitude = x.norm();
-            let bound = error + unit * (magnitude + error);
+            let (magnitude, bound) = (x.norm(), stored(contract, x, *error));
             KeptState { x: *x, worst: bound, linear: bound, variance: 0.0, magnitude }
         };
         x.iter().zip(error.iter()).map(kept).collect()
