@@ -44,6 +44,8 @@ struct DenseBackward : DenseChannel<kComplex, double> {
   W* const cotangent;
   double* const a_sums;
   const W* step_at = nullptr;  // Ā, or R
+  // Sums of the team's first thread.
+  double of_d = 0, of_bias = 0;
   T last_delta = 0;
 
   HOLDFAST_DEVICE DenseBackward(const BackwardParams& params, W* memory)
@@ -77,7 +79,8 @@ struct DenseBackward : DenseChannel<kComplex, double> {
   HOLDFAST_DEVICE W of_a(int r, int c) const { return Channel::Weight::load(p.a + ((channel * n + r) * n + c) * kWidth); }
   HOLDFAST_DEVICE static T real_product(W a, W b) { return readout(a, b, T(0)); }
 
-  // Calls each(row, column, i, j) for the entries of this thread's tile; each(k) for φ-functions that are in B̄, from 0 on.
+  // Calls each(row, column, i, j) for the entries of this thread's tile, and over_entries() each(row, column) one by one: code that is
+  // there sixteen times takes minutes to compile.
   template <class Each>
   HOLDFAST_DEVICE void over_tile(const Each& each) const {
     if (!team.has_tile) return;
@@ -88,11 +91,15 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     }
   }
   template <class Each>
-  HOLDFAST_DEVICE void over_phi(const Each& each) const {
-    HOLDFAST_UNROLL
-    for (int k = 0; k < 3; ++k) {
-      if (k < highest) each(k);
-    }
+  HOLDFAST_DEVICE void over_entries(const Each& each) const {
+    if (!team.has_tile) return;
+    HOLDFAST_NO_UNROLL
+    for (int at = 0; at < kTile * kTile; ++at) each(team.row(at / kTile), team.column(at % kTile));
+  }
+  // c_kΔᵏ of φ_k, k from 1 on; 0 of what is not in B̄.
+  HOLDFAST_DEVICE T weight(int k, T delta) const {
+    if (k > highest) return T(0);
+    return phi_weight(static_cast<Method>(p.method), k) * (k == 1 ? delta : k == 2 ? delta * delta : delta * delta * delta);
   }
   // A cotangent is the conjugate of a gradient.
   HOLDFAST_DEVICE static void add(double* sum, W share, bool is_first) {
@@ -132,7 +139,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
         entry(kSlope, r) = entry(kB, r);
       });
     }
-    if (method != Method::kRk4) return;
+    if (kIsQuotient || method != Method::kRk4) return;
     // B̄ = Δ Σ zᵏB/(k+1)!, ∂B̄/∂Δ = Σ zᵏB/k!
     T share = 1;
     for (int k = 1; k <= 3; ++k) {
@@ -159,30 +166,14 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     } else {
       step_at = exponential_step(team, p.method, delta, p.a, b, keep_b_bar);
       // φ₀B
-      const T weight = highest > 0 ? phi_weight(static_cast<Method>(p.method), 1) : T(0);
-      if (weight != 0) {
+      const T of_phi_0 = highest > 0 ? phi_weight(static_cast<Method>(p.method), 1) : T(0);
+      if (of_phi_0 != 0) {
         this->over_rows([&](int r) {
-          entry(kSlope, r) = entry(kSlope, r) + scaled(team.row_product(step_at, vector(kB), r, 0), weight);
+          entry(kSlope, r) = entry(kSlope, r) + scaled(team.row_product(step_at, vector(kB), r, 0), of_phi_0);
         });
       }
     }
     team.wait();
-  }
-
-  // The step of a position, anew where it is another one; on the way back with what the last one's cotangents come to.
-  HOLDFAST_DEVICE void move_to(long long l, T delta, bool is_first, bool is_back) {
-    const bool is_new = is_first || differ(delta, last_delta) || (p.variable_b && highest > 0);
-    const bool is_found = team.any(is_new);
-    // Others may still read what the last position left.
-    team.wait();
-    if constexpr (!kIsQuotient) {
-      if (is_back && is_found && !is_first) differentiate(is_new, l + 1);
-    }
-    last_delta = delta;
-    if (is_first || p.variable_b) this->over_rows([&](int r) { entry(kB, r) = operand(p.b, p.variable_b, r, l); });
-    team.wait();
-    if (is_found) find_step(delta);
-    find_input(delta);
   }
 
   // State after a position, without its input.
@@ -201,30 +192,28 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     this->over_rows([&](int r) { entry(kThrough + way, r) = team.column_product(step_at, vector(kP + way), r); });
   }
 
-  HOLDFAST_DEVICE void go_forward() {
-    for (long long l = 0; l < p.seqlen; ++l) {
-      const T u = item(p.u, l), delta = this->step(l), e = arriving(l) * this->factor();
-      move_to(l, delta, l == 0, false);
-      this->over_rows([&](int r) {
-        if (both) entry(kP + 1, r) = entry(kP + 1, r) + scaled(operand(p.c, p.variable_c, r, l), e);
-        if (!team.writes) return;
-        kept(0, l, r) = entry(kX, r);
-        if (both) kept(1, l, r) = entry(kP + 1, r);
-      });
-      team.wait();
-      apply(0);
-      if (both) apply_transposed(1);
-      team.wait();
-      this->over_rows([&](int r) {
-        entry(kX, r) = moved(0, r) + scaled(entry(kBBar, r), u);
-        if (both) entry(kP + 1, r) = returned(1, r);
-      });
-    }
+  // Keeps what comes into a position, and goes on to the next.
+  HOLDFAST_DEVICE void go_forward(long long l) const {
+    const T u = item(p.u, l), e = arriving(l) * this->factor();
+    this->over_rows([&](int r) {
+      if (both) entry(kP + 1, r) = entry(kP + 1, r) + scaled(operand(p.c, p.variable_c, r, l), e);
+      if (!team.writes) return;
+      kept(0, l, r) = entry(kX, r);
+      if (both) kept(1, l, r) = entry(kP + 1, r);
+    });
+    team.wait();
+    apply(0);
+    if (both) apply_transposed(1);
+    team.wait();
+    this->over_rows([&](int r) {
+      entry(kX, r) = moved(0, r) + scaled(entry(kBBar, r), u);
+      if (both) entry(kP + 1, r) = returned(1, r);
+    });
   }
 
   // Cotangents of Ā or z of a position.
   HOLDFAST_DEVICE void add_products(T delta, T u) const {
-    over_tile([&](int r, int c, int, int) {
+    over_entries([&](int r, int c) {
       W share = number<W>(0);
       for (int way = 0; way <= both; ++way) {
         share = plus_product(share, entry((kIsQuotient ? kThrough : kP) + way, r), entry((kIsQuotient ? kOn : kX) + way, c));
@@ -256,7 +245,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       team.wait();
     }
     this->over_rows([&](int r) { add_operand(to.b_sums, p.variable_b, r, l, scaled(entry(kOfB, r), delta)); });
-    over_tile([&](int r, int c, int, int) {
+    over_entries([&](int r, int c) {
       const W a0 = entry(kQ, r), a1 = entry(kPowers + 1, r), a2 = entry(kPowers + 2, r);
       const W b0 = entry(kB, c), b1 = entry(kFree, c), b2 = entry(kFree + 1, c);
       W sum = plus_product(number<W>(0), a0, scaled(b0, T(0.5)) + scaled(b1, T(1) / 6) + scaled(b2, T(1) / 24));
@@ -265,82 +254,101 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     });
   }
 
-  HOLDFAST_DEVICE void go_back() {
-    double of_d = 0, of_bias = 0;
-    for (long long l = p.seqlen - 1; l >= 0; --l) {
-      const T u = item(p.u, l), delta = this->step(l), ds = arriving(l), e = ds * this->factor();
-      move_to(l, delta, l == p.seqlen - 1, true);
-      this->over_rows([&](int r) {
-        entry(kX, r) = kept(0, l, r);
-        entry(kP, r) = entry(kP, r) + scaled(operand(p.c, p.variable_c, r, l), e);
-        if (both) entry(kP + 1, r) = kept(1, l, r);
-      });
-      team.wait();
+  // Gradients of a position.
+  HOLDFAST_DEVICE void go_back(long long l) {
+    const T u = item(p.u, l), delta = last_delta, ds = arriving(l), e = ds * this->factor();
+    this->over_rows([&](int r) {
+      entry(kX, r) = kept(0, l, r);
+      entry(kP, r) = entry(kP, r) + scaled(operand(p.c, p.variable_c, r, l), e);
+      if (both) entry(kP + 1, r) = kept(1, l, r);
+    });
+    team.wait();
+    HOLDFAST_NO_UNROLL
+    for (int way = 0; way <= both; ++way) {
+      apply(way);
+      apply_transposed(way);
+    }
+    team.wait();
+
+    T by_delta = 0, by_u = 0, y = 0;
+    this->over_rows([&](int r) {
+      W seen = number<W>(0), all = number<W>(0), pulled = number<W>(0);
       for (int way = 0; way <= both; ++way) {
-        apply(way);
-        apply_transposed(way);
+        seen = seen + (moved(way, r) + scaled(entry(kBBar, r), u));
+        all = all + entry(kP + way, r);
+        pulled = pulled + entry((kIsQuotient ? kThrough : kP) + way, r);
+        by_delta += real_product(through_a((kIsQuotient ? kThrough : kP) + way, r), entry(kOn + way, r));
       }
-      team.wait();
-
-      T by_delta = 0, by_u = 0, y = 0;
-      this->over_rows([&](int r) {
-        W seen = number<W>(0), all = number<W>(0), pulled = number<W>(0);
-        for (int way = 0; way <= both; ++way) {
-          seen = seen + (moved(way, r) + scaled(entry(kBBar, r), u));
-          all = all + entry(kP + way, r);
-          pulled = pulled + entry((kIsQuotient ? kThrough : kP) + way, r);
-          by_delta += real_product(through_a((kIsQuotient ? kThrough : kP) + way, r), entry(kOn + way, r));
-        }
-        by_delta += u * real_product(pulled, entry(kSlope, r));
-        by_u += real_product(all, entry(kBBar, r));
-        y += real_product(operand(p.c, p.variable_c, r, l), seen);
-        add_operand(to.c_sums, p.variable_c, r, l, scaled(seen, e));
-        if (kIsQuotient) {
-          add_operand(to.b_sums, p.variable_b, r, l, scaled(pulled, delta * u));
+      by_delta += u * real_product(pulled, entry(kSlope, r));
+      by_u += real_product(all, entry(kBBar, r));
+      y += real_product(operand(p.c, p.variable_c, r, l), seen);
+      add_operand(to.c_sums, p.variable_c, r, l, scaled(seen, e));
+      if (kIsQuotient) {
+        add_operand(to.b_sums, p.variable_b, r, l, scaled(pulled, delta * u));
+      } else {
+        const W share = scaled(all, u);
+        if (highest > 0) {
+          entry(kQ, r) = entry(kQ, r) + share;
+        } else if (static_cast<Method>(p.method) == Method::kZoh) {
+          add_operand(to.b_sums, p.variable_b, r, l, scaled(share, delta));
         } else {
-          const W share = scaled(all, u);
-          if (highest > 0) {
-            entry(kQ, r) = entry(kQ, r) + share;
-          } else if (static_cast<Method>(p.method) == Method::kZoh) {
-            add_operand(to.b_sums, p.variable_b, r, l, scaled(share, delta));
-          } else {
-            entry(kQ, r) = share;
-          }
+          entry(kQ, r) = share;
         }
-      });
-      team.wait();
-      add_products(delta, u);
-      if (static_cast<Method>(p.method) == Method::kRk4) add_polynomial(delta, l);
-      by_delta = team.total(by_delta);
-      by_u = team.total(by_u);
-      y = team.total(y);
-      team.wait();
-      this->over_rows([&](int r) {
-        entry(kP, r) = returned(0, r);
-        if (both) entry(kX + 1, r) = moved(1, r) + scaled(entry(kBBar, r), u);
-      });
+      }
+    });
+    team.wait();
+    add_products(delta, u);
+    if (!kIsQuotient && static_cast<Method>(p.method) == Method::kRk4) add_polynomial(delta, l);
+    by_delta = team.total(by_delta);
+    by_u = team.total(by_u);
+    y = team.total(y);
+    team.wait();
+    this->over_rows([&](int r) {
+      entry(kP, r) = returned(0, r);
+      if (both) entry(kX + 1, r) = moved(1, r) + scaled(entry(kBBar, r), u);
+    });
 
-      if (team.id != 0 || !team.writes) continue;
-      if (p.delta_softplus) by_delta *= sigmoid(this->raw_delta(l));
-      const T skip = p.d ? T(p.d[channel]) : T(0);
-      store_as(p.input, by_delta, to.grad_delta, at(l));
-      store_as(p.input, fused(skip, ds, by_u), to.grad_u, at(l));
-      if (p.z) store_as(p.input, item(to.dout, l) * fused(skip, u, y * this->factor()) * gate_slope(item(p.z, l)), to.grad_z, at(l));
-      of_d = fused(u, ds, of_d);
-      of_bias += by_delta;
-    }
-    if constexpr (!kIsQuotient) {
+    if (team.id != 0 || !team.writes) return;
+    if (p.delta_softplus) by_delta *= sigmoid(this->raw_delta(l));
+    const T skip = p.d ? T(p.d[channel]) : T(0);
+    store_as(p.input, by_delta, to.grad_delta, at(l));
+    store_as(p.input, fused(skip, ds, by_u), to.grad_u, at(l));
+    if (p.z) store_as(p.input, item(to.dout, l) * fused(skip, u, y * this->factor()) * gate_slope(item(p.z, l)), to.grad_z, at(l));
+    of_d = fused(u, ds, of_d);
+    of_bias += by_delta;
+  }
+
+  // Along the sequence and back; on the way back with what a step's cotangents come to where it ends. Steps that are new are found in one
+  // place for both ways, since their code is long.
+  HOLDFAST_DEVICE void walk() {
+    HOLDFAST_NO_UNROLL
+    for (long long i = 0; i <= 2 * p.seqlen; ++i) {
+      const bool is_back = i >= p.seqlen, is_end = i == 2 * p.seqlen;
+      const long long l = is_back ? 2 * p.seqlen - 1 - i : i;
+      const T delta = is_end ? last_delta : this->step(l);
+      const bool is_new = i == 0 || is_end || differ(delta, last_delta) || (p.variable_b && highest > 0);
+      const bool is_found = team.any(is_new);
+      // Others may still read what the last position left.
       team.wait();
-      differentiate(true, 0);
-    }
-    if (!team.writes) return;
-    if (to.grad_initial_state) {
-      this->over_rows([&](int r) { this->store_state(conjugated(entry(kP, r)), to.grad_initial_state, r); });
-    }
-    // The sums are over the lanes of a channel, of which there is one here.
-    for (int lane = team.id; lane < holdfast_launch::kLanes; lane += team.lanes) {
-      if (p.d) to.d_sums[row * holdfast_launch::kLanes + lane] = lane == 0 ? of_d : 0.0;
-      if (p.delta_bias) to.delta_bias_sums[row * holdfast_launch::kLanes + lane] = lane == 0 ? of_bias : 0.0;
+      if constexpr (!kIsQuotient) {
+        if (i > p.seqlen && is_found) differentiate(is_new, l + 1);
+      }
+      if (is_end) return;
+      last_delta = delta;
+      this->over_rows([&](int r) {
+        if (i == 0 || p.variable_b) entry(kB, r) = operand(p.b, p.variable_b, r, l);
+        if (i != p.seqlen) return;
+        entry(kX + 1, r) = number<W>(0);
+        entry(kP, r) = conjugated(this->state(to.dlast_state, r));
+      });
+      team.wait();
+      if (is_found) find_step(delta);
+      find_input(delta);
+      if (is_back) {
+        go_back(l);
+      } else {
+        go_forward(l);
+      }
     }
   }
 
@@ -353,8 +361,6 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     // Of each φ-function the vectors V, F and the next of either; and Σ c_kΔᵏV_k.
     int v = kFree, next_v = kFree + 3, f = kFree + 6, next_f = kFree + 9;
     constexpr int kRow = kOn;
-    T weight[3] = {0, 0, 0}, power = 1;
-    over_phi([&](int k) { weight[k] = phi_weight(static_cast<Method>(p.method), k + 1) * (power *= delta); });
 
     MatrixTile<W> tile = team.loaded(p.a);
     scale(tile, delta);
@@ -363,12 +369,12 @@ struct DenseBackward : DenseChannel<kComplex, double> {
 
     // Behind the series of degree 16 there is the unit matrix, and no derivative.
     T on = 0, on_two = 0;  // Toeplitz: T below its diagonal, of which 1 is
-    over_tile([&](int r, int c, int, int) {
+    over_entries([&](int r, int c) {
       d[r * team.stride + c] = number<W>(0);
       e[r * team.stride + c] = number<W>(r == c ? 1 : 0);
     });
     this->over_rows([&](int r) {
-      over_phi([&](int k) { entry(v + k, r) = entry(f + k, r) = number<W>(0); });
+      for (int k = 0; k < highest; ++k) entry(v + k, r) = entry(f + k, r) = number<W>(0);
     });
     HOLDFAST_NO_UNROLL
     for (int j = kTerms; j > 0; --j) {
@@ -376,7 +382,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       if (highest > 0) {
         this->over_rows([&](int r) {
           W sum = number<W>(0);
-          over_phi([&](int k) { sum = sum + scaled(entry(v + k, r), weight[k]); });
+          for (int k = 0; k < highest; ++k) sum = sum + scaled(entry(v + k, r), weight(k + 1, delta));
           entry(kRow, r) = sum;
         });
       }
@@ -386,11 +392,12 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       if (highest > 0) {
         over_tile([&](int r, int c, int i, int j) { tile.at[i][j] = plus_product(tile.at[i][j], entry(kQ, r), entry(kRow, c)); });
         this->over_rows([&](int r) {
-          over_phi([&](int k) {
-            const T share = weight[k] + (k < 2 ? weight[k + 1] * on : T(0)) + (k < 1 ? weight[2] * on_two : T(0));
+          HOLDFAST_NO_UNROLL
+          for (int k = 0; k < highest; ++k) {
+            const T share = weight(k + 1, delta) + weight(k + 2, delta) * on + weight(k + 3, delta) * on_two;
             const W sum = team.row_product(x, vector(f + k), r, 0) + scaled(entry(kQ, r), share);
             entry(next_f + k, r) = scaled(sum, of_rest);
-          });
+          }
           for (int k = highest - 1; k > 0; --k) entry(v + k, r) = scaled(entry(v + k - 1, r), h * of_rest);
           entry(v, r) = scaled(team.column_product(e, vector(kB), r), h * of_rest);
         });
@@ -408,9 +415,9 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       team.share(tile, e);
     }
     // The direction is h times G, too.
-    over_tile([&](int r, int c, int, int) { d[r * team.stride + c] = scaled(d[r * team.stride + c], h); });
+    over_entries([&](int r, int c) { d[r * team.stride + c] = scaled(d[r * team.stride + c], h); });
     this->over_rows([&](int r) {
-      over_phi([&](int k) { entry(f + k, r) = scaled(entry(f + k, r), h); });
+      for (int k = 0; k < highest; ++k) entry(f + k, r) = scaled(entry(f + k, r), h);
     });
     team.wait();
 
@@ -421,13 +428,16 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       if (is_open) {
         tile = team.product(e, d);
         team.add_product(d, e, tile);
-        over_tile([&](int r, int c, int i, int j) {
-          over_phi([&](int k) { tile.at[i][j] = plus_product(tile.at[i][j], entry(f + k, r), entry(v + k, c)); });
-        });
+        HOLDFAST_NO_UNROLL
+        for (int k = 0; k < highest; ++k) {
+          over_tile([&](int r, int c, int i, int j) { tile.at[i][j] = plus_product(tile.at[i][j], entry(f + k, r), entry(v + k, c)); });
+        }
         this->over_rows([&](int r) {
-          over_phi([&](int k) {
+          HOLDFAST_NO_UNROLL
+          for (int k = 0; k < highest; ++k) {
             W of_f = team.row_product(e, vector(f + k), r, 0), of_v = team.column_product(e, vector(v + k), r);
             T share = 1;
+            HOLDFAST_NO_UNROLL
             for (int apart = 0; apart < highest; ++apart) {
               if (k + apart < highest) of_f = of_f + scaled(entry(f + k + apart, r), share);
               if (k - apart >= 0) of_v = of_v + scaled(entry(v + k - apart, r), share);
@@ -435,7 +445,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
             }
             entry(next_f + k, r) = of_f;
             entry(next_v + k, r) = of_v;
-          });
+          }
         });
         swap(f, next_f);
         swap(v, next_v);
@@ -451,7 +461,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       team.wait();
     }
     if (!is_due) return;
-    over_tile([&](int r, int c, int, int) {
+    over_entries([&](int r, int c) {
       add_to_a(r, c, scaled(d[r * team.stride + c], delta));
       if (team.writes) cotangent[r * team.stride + c] = number<W>(0);
     });
@@ -469,7 +479,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     }
     this->over_rows([&](int r) { entry(kX, r) = this->state(p.initial_state, r); });
     if (team.writes) {
-      over_tile([&](int r, int c, int, int) {
+      over_entries([&](int r, int c) {
         if (!kIsQuotient) cotangent[r * team.stride + c] = number<W>(0);
         if (r < team.n && c < team.n) add(a_sums + (r * n + c) * kWidth, number<W>(0), true);
       });
@@ -479,13 +489,16 @@ struct DenseBackward : DenseChannel<kComplex, double> {
       });
     }
     team.wait();
-    go_forward();
-    team.wait();
-    this->over_rows([&](int r) {
-      entry(kX + 1, r) = number<W>(0);
-      entry(kP, r) = conjugated(this->state(to.dlast_state, r));
-    });
-    go_back();
+    walk();
+    if (!team.writes) return;
+    if (to.grad_initial_state) {
+      this->over_rows([&](int r) { this->store_state(conjugated(entry(kP, r)), to.grad_initial_state, r); });
+    }
+    // The sums are over the lanes of a channel, of which there is one here.
+    for (int lane = team.id; lane < holdfast_launch::kLanes; lane += team.lanes) {
+      if (p.d) to.d_sums[row * holdfast_launch::kLanes + lane] = lane == 0 ? of_d : 0.0;
+      if (p.delta_bias) to.delta_bias_sums[row * holdfast_launch::kLanes + lane] = lane == 0 ? of_bias : 0.0;
+    }
   }
 };
 

@@ -108,8 +108,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, re
 
 /// The verdict on the gradients of each method's scan; none of a backend that has no backward pass.
 pub fn solve_backward(request: &Request, backend: &dyn Backend, regime: &DenseRegime) -> Found {
-    let problem = regime.scan(request.seed);
-    let given = regime.given(&problem, request.seed);
+    let (problem, given) = regime.backward(request.seed);
     let Some(contract) = backend.promise().backward else { return Found::default() };
     let inputs = problem.fingerprint();
     let judged = |&method: &Method| {

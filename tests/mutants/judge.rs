@@ -96,7 +96,7 @@ pub fn first_failure(
     (first, largest): (&[&str], usize),
 ) -> Option<String> {
     let methods = mutant.methods;
-    if matches!(mutant.variant, Variant::Backward | Variant::Dense) {
+    if matches!(mutant.variant, Variant::Backward | Variant::Dense | Variant::DenseBackward) {
         return planned(known.seed, backend, mutant, kind, (first, largest));
     }
     match kind {

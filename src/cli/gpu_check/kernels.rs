@@ -242,7 +242,7 @@ fn scan_problem(which: Instantiation, dstate: usize, seqlen: usize) -> Problem {
 }
 
 /// A scan with a matrix for each channel, which has the diagonal that there was.
-fn coupled(mut problem: Problem) -> Problem {
+pub fn coupled(mut problem: Problem) -> Problem {
     let (n, width) = (problem.shape.dstate, problem.weights.width());
     let states = problem.a.chunks(width).enumerate();
     let rows = states.flat_map(|(at, own)| {
