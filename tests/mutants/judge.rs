@@ -135,7 +135,8 @@ fn planned(
                     units.push((!first.contains(&spec.regime.name.as_str()), size(spec), unit));
                 }
             }
-            Work::Dense(regime) if kind == Kind::Case => {
+            // The other backward pass has kernels of its own.
+            Work::Dense(regime) if kind == Kind::Case && mutant.variant != Variant::Backward => {
                 units.push((!first.contains(&&*regime.title()), regime.n, unit));
             }
             Work::Derivatives(_) if kind == Kind::Sweep => units.push((false, 0, unit)),
