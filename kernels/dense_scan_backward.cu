@@ -110,7 +110,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
   HOLDFAST_DEVICE void add_to_a(int r, int c, W share) const {
     if (team.writes && r < team.n && c < team.n) add(a_sums + (r * n + c) * kWidth, share, false);
   }
-  // What the channel has of B or C, at a position or of all.
+  // Adds the share of B or C that the channel has, at a position or in all.
   HOLDFAST_DEVICE void add_operand(void* sums, int varies, int r, long long l, W share) const {
     if (!team.writes) return;
     const long long part = channel % (p.dim / p.groups), rows = part * p.batch * p.groups + this->group_row;
@@ -358,7 +358,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     const T delta = last_delta;
     const int size = team.padded * team.stride;
     W *const x = team.memory, *const e = x + size, *const d = e + size;
-    // Of each φ-function the vectors V, F and the next of either; and Σ c_kΔᵏV_k.
+    // Vectors V and F of each φ-function, and the next of either; and Σ c_kΔᵏV_k.
     int v = kFree, next_v = kFree + 3, f = kFree + 6, next_f = kFree + 9;
     constexpr int kRow = kOn;
 

@@ -45,7 +45,7 @@ HOLDFAST_EVERYWHERE constexpr int dense_threads(int n) {
   const int lanes = dense_lanes(n);
   return lanes > kWarp ? lanes : lanes < kTile * kTile ? kWarp : kDenseThreads;
 }
-// The same by tiles beside one another; 0 where the launch says how many.
+// Threads by tiles beside one another; 0 where the launch says how many.
 HOLDFAST_EVERYWHERE constexpr int dense_most_threads(int side) { return dense_threads(side > 0 ? side * kTile : kMostOfDense); }
 // Matrices of a block.
 HOLDFAST_EVERYWHERE constexpr int dense_teams(int n) { return dense_threads(n) / dense_lanes(n); }
