@@ -11,7 +11,7 @@ __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::dense_most_threads(kSide
   HOLDFAST_DYNAMIC_SHARED(W, memory);
   const Team<kComplex, T, kSide> team(params, memory);
   const auto b = [&](int r, int c) { return Weight::load(params.b + team.in_panel(r, c)); };
-  const auto store_b_bar = [&](int r, int c, W value) {
+  const auto store_b_bar = [&](int r, int c, W value, W = W()) {
     if (team.writes) store_number(value, params.b_bar + team.in_panel(r, c));
   };
   const W* const a_bar = exponential_step(team, params.method, T(params.delta[team.matrix]), params.a, b, store_b_bar);

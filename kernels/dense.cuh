@@ -88,9 +88,9 @@ struct Team {
   W* memory;
   W* agreed;
 
-  HOLDFAST_DEVICE Team(const DenseParams& params, W* shared) : Team(params.count, params.n, params.m, params.method, false, shared) {}
-  // Of `count` matrices (n, n) with (n, m) beside each, for their steps alone or to scan with them.
-  HOLDFAST_DEVICE Team(long long count, long long n_, long long m_, int method, bool scans, W* shared) {
+  HOLDFAST_DEVICE Team(const DenseParams& params, W* shared) : Team(params.count, params.n, params.m, params.method, holdfast_launch::kSteps, shared) {}
+  // `count` matrices (n, n) with (n, m) beside each.
+  HOLDFAST_DEVICE Team(long long count, long long n_, long long m_, int method, holdfast_launch::DenseUse use, W* shared) {
     n = static_cast<int>(n_);
     m = m_;
     const int size = kSide > 0 ? kSide * kTile : n;
@@ -110,8 +110,7 @@ struct Team {
     matrix = writes ? wanted : count - 1;
     first_column = static_cast<long long>(blockIdx.x % panels) * kPanel;
     columns = static_cast<int>(m - first_column < kPanel ? m - first_column : kPanel);
-    const int numbers = scans ? holdfast_launch::dense_scan_numbers(size, sizeof(W), method)
-                              : holdfast_launch::dense_numbers(size, sizeof(W), method);
+    const int numbers = holdfast_launch::dense_numbers(size, sizeof(W), method, use);
     memory = shared + slot * numbers;
     agreed = shared + teams * numbers;
   }
@@ -127,19 +126,31 @@ struct Team {
     }
   }
 
-  // The largest of what the team's threads have, NaN where one of them is.
-  HOLDFAST_DEVICE T largest(T value) const {
+  // All of what the team's threads have, joined two by two in one order; with all `lanes_of` of a warp, those of other teams in it, too.
+  template <class V, class Join>
+  HOLDFAST_DEVICE V joined(V value, int lanes_of, const Join& join) const {
     HOLDFAST_UNROLL
-    for (int distance = (lanes < kWarp ? lanes : kWarp) / 2; distance > 0; distance /= 2) {
-      value = largest_of(value, shuffled_xor(value, distance));
-    }
+    for (int distance = lanes_of / 2; distance > 0; distance /= 2) value = join(value, shuffled_xor(value, distance));
     if (lanes <= kWarp) return value;
-    T* const of_warps = reinterpret_cast<T*>(agreed);
+    V* const of_warps = reinterpret_cast<V*>(agreed);
     if (id % kWarp == 0) of_warps[id / kWarp] = value;
     __syncthreads();
-    for (int warp = 0; warp < lanes / kWarp; ++warp) value = largest_of(value, of_warps[warp]);
+    value = of_warps[0];
+    for (int warp = 1; warp < lanes / kWarp; ++warp) value = join(value, of_warps[warp]);
     __syncthreads();
     return value;
+  }
+
+  // The largest of the threads' numbers, NaN where one of them is.
+  HOLDFAST_DEVICE T largest(T value) const {
+    return joined(value, lanes < kWarp ? lanes : kWarp, [](T a, T b) { return largest_of(a, b); });
+  }
+  HOLDFAST_DEVICE T total(T value) const {
+    return joined(value, lanes < kWarp ? lanes : kWarp, [](T a, T b) { return a + b; });
+  }
+  // Whether any of the threads says so that wait for this one.
+  HOLDFAST_DEVICE bool any(bool own) const {
+    return joined(own ? 1 : 0, kWarp, [](int a, int b) { return a | b; }) != 0;
   }
 
   // A tile of a matrix (n, n) in global memory.
@@ -197,7 +208,15 @@ struct Team {
     }
   }
 
-  // To a matrix in shared memory, and from it.
+  // To a matrix in shared memory, and from it; to its transpose.
+  HOLDFAST_DEVICE void share_transposed(const MatrixTile<W>& tile, W* to) const {
+    if (!has_tile) return;
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kTile; ++i) {
+      HOLDFAST_UNROLL
+      for (int j = 0; j < kTile; ++j) to[column(j) * stride + row(i)] = tile.at[i][j];
+    }
+  }
   HOLDFAST_DEVICE void share(const MatrixTile<W>& tile, W* to) const {
     if (!has_tile) return;
     HOLDFAST_UNROLL
@@ -221,14 +240,19 @@ struct Team {
 
   // A tile of the product of two matrices in shared memory.
   HOLDFAST_DEVICE MatrixTile<W> product(const W* first, const W* second) const {
-    constexpr int kRun = 16 / sizeof(W);
     MatrixTile<W> sum;
     HOLDFAST_UNROLL
     for (int i = 0; i < kTile; ++i) {
       HOLDFAST_UNROLL
       for (int j = 0; j < kTile; ++j) sum.at[i][j] = number<W>(0);
     }
-    if (!has_tile) return sum;
+    add_product(first, second, sum);
+    return sum;
+  }
+  // Adds it to a tile.
+  HOLDFAST_DEVICE void add_product(const W* first, const W* second, MatrixTile<W>& sum) const {
+    constexpr int kRun = 16 / sizeof(W);
+    if (!has_tile) return;
     const W* of_first = first + top * stride;
     const W* of_second = second + column(0);
     HOLDFAST_NO_UNROLL
@@ -253,13 +277,19 @@ struct Team {
       of_first += kTile;
       of_second += kTile * stride;
     }
-    return sum;
   }
 
   // Row r of a matrix in shared memory times column c of a panel there.
   HOLDFAST_DEVICE W row_product(const W* matrix_at, const W* panel, int r, int c) const {
     W sum = number<W>(0);
     for (int k = 0; k < n; ++k) sum = plus_product(sum, matrix_at[r * stride + k], panel[k * kPanel + c]);
+    return sum;
+  }
+
+  // A column of a panel there, as a row, times column c of such a matrix.
+  HOLDFAST_DEVICE W column_product(const W* matrix_at, const W* column_at, int c) const {
+    W sum = number<W>(0);
+    for (int k = 0; k < n; ++k) sum = plus_product(sum, column_at[k * kPanel], matrix_at[k * stride + c]);
     return sum;
   }
 

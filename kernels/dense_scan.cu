@@ -7,90 +7,35 @@
 // The accurate tier computes in double, and rounds once, on store; the fast one in f32. All sums have one order.
 // Expected cost for each position: a step where it is new, and 2 n² flops (complex: 8 n²); u, Δ, z and out once, variable B and C once for each
 // channel.
-#include "dense_step.cuh"
-#include "selective_scan.cuh"
+#include "dense_scan.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
-using holdfast_launch::DenseScanParams;
-
-// A number, or with complex weights two neighbours, from `at` on of what is stored as `input`; and back.
-template <class Weight>
-HOLDFAST_DEVICE typename Weight::type load_as(int input, const void* from, long long at) {
-  if (input == 1) return Weight::load(static_cast<const Half*>(from) + at);
-  if (input == 2) return Weight::load(static_cast<const Bfloat16*>(from) + at);
-  return Weight::load(static_cast<const float*>(from) + at);
-}
-template <class T>
-HOLDFAST_DEVICE void store_as(int input, T value, void* to, long long at) {
-  if (input == 1) {
-    rounded_store(value, static_cast<Half*>(to)[at]);
-  } else if (input == 2) {
-    rounded_store(value, static_cast<Bfloat16*>(to)[at]);
-  } else {
-    rounded_store(value, static_cast<float*>(to)[at]);
-  }
-}
-
-HOLDFAST_DEVICE bool differ(float a, float b) { return !(a == b); }
-HOLDFAST_DEVICE bool differ(double a, double b) { return !(a == b); }
-template <class T>
-HOLDFAST_DEVICE bool differ(Complex<T> a, Complex<T> b) {
-  return differ(a.re, b.re) || differ(a.im, b.im);
-}
+using holdfast_launch::ScanParams;
 
 template <bool kIsQuotient, bool kComplex, class T>
-struct DenseScan {
-  using Real = WeightOf<false, T>;
-  using Weight = WeightOf<kComplex, T>;
-  using W = typename Weight::type;
-  static constexpr int kWidth = Weight::kWidth;
+struct DenseScan : DenseChannel<kComplex, T> {
+  using Channel = DenseChannel<kComplex, T>;
+  using Weight = typename Channel::Weight;
+  using W = typename Channel::W;
+  using Channel::p, Channel::team, Channel::channel, Channel::at, Channel::item, Channel::operand;
   // Columns of the panel behind what a step takes; the first two have the states before and after a position, in turn.
   static constexpr int kB = 2, kBBar = 3;
 
-  const DenseScanParams& p;
-  Team<kComplex, T, 0> team;
-  // Of (batch, dim) and of (batch, groups).
-  long long row, group_row;
-  int channel;
+  const ScanParams& to;
   W* panel;
   const W* a_bar = nullptr;
 
-  HOLDFAST_DEVICE DenseScan(const DenseScanParams& params, W* memory)
-      : p(params), team(params.batch * params.dim, params.dstate, 1, params.method, true, memory), row(team.matrix) {
-    channel = static_cast<int>(row % p.dim);
-    group_row = row / p.dim * p.groups + channel / (p.dim / p.groups);
-    team.matrix = channel;
-    panel = team.memory + holdfast_launch::dense_numbers(team.n, sizeof(W), p.method);
+  HOLDFAST_DEVICE DenseScan(const ScanParams& params, W* memory) : Channel(params, holdfast_launch::kScans, memory), to(params) {
+    panel = team.memory + holdfast_launch::dense_numbers(team.n, sizeof(W), p.method, holdfast_launch::kSteps);
   }
 
   // Entry r of a vector. All but states are read by the thread alone that wrote it.
   HOLDFAST_DEVICE W& entry(int r, int column) const { return panel[r * kPanel + column]; }
 
-  // State r of B or C.
-  HOLDFAST_DEVICE W operand(const void* from, int varies, int r, long long l) const {
-    if (!varies) return load_as<Weight>(0, from, (static_cast<long long>(channel) * team.n + r) * kWidth);
-    return load_as<Weight>(p.input, from, ((group_row * team.n + r) * p.seqlen + l) * kWidth);
-  }
-
-  // Whether any of the threads says so that wait for this one.
-  HOLDFAST_DEVICE bool any(bool own) const {
-    int said = own ? 1 : 0;
-    HOLDFAST_UNROLL
-    for (int distance = kWarp / 2; distance > 0; distance /= 2) said |= shuffled_xor(said, distance);
-    if (team.lanes > kWarp) {
-      int* const of_warps = reinterpret_cast<int*>(team.agreed);
-      if (team.id % kWarp == 0) of_warps[team.id / kWarp] = said;
-      __syncthreads();
-      for (int warp = 0; warp < team.lanes / kWarp; ++warp) said |= of_warps[warp];
-      __syncthreads();
-    }
-    return said != 0;
-  }
-
   HOLDFAST_DEVICE void find_step(T delta) {
     const auto b = [&](int r, int) { return entry(r, kB); };
-    const auto keep_b_bar = [&](int r, int, W value) { entry(r, kBBar) = value; };
+    const auto keep_b_bar = [&](int r, int, W value, W = W()) { entry(r, kBBar) = value; };
     if constexpr (kIsQuotient) {
       const MatrixTile<W> tile = quotient_step(team, delta, p.a, b, keep_b_bar);
       team.wait();
@@ -112,69 +57,57 @@ struct DenseScan {
     return sum;
   }
 
-  HOLDFAST_DEVICE void store(T y, T u, long long at) const {
-    // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
-    T factor = kComplex ? 2 : 1;
-    if (static_cast<Method>(p.method) == Method::kPoly) {
-      y += static_cast<const T*>(p.workspace)[at];
-      factor *= T(0.5);
-    }
-    T result = y * factor;
+  HOLDFAST_DEVICE void store(T y, T u, long long l) const {
+    if (this->is_bidirectional()) y += static_cast<const T*>(to.workspace)[at(l)];
+    T result = y * this->factor();
     if (p.d) result = fused(T(p.d[channel]), u, result);
-    if (p.z) result *= gate(load_as<Real>(p.input, p.z, at));
-    store_as(p.input, result, p.out, at);
+    if (p.z) result *= gate(item(p.z, l));
+    store_as(p.input, result, to.out, at(l));
   }
 
   // Along the sequence once, from its end with y kept, or from its start with all stored.
   HOLDFAST_DEVICE void walk(bool backwards) {
-    const T bias = p.delta_bias ? T(p.delta_bias[channel]) : T(0);
     int now = 0;
     T last_delta = 0;
     // Others may still read what the last walk left.
     team.wait();
-    for (int r = team.id; r < team.n; r += team.lanes) {
-      const bool is_given = p.initial_state && !backwards;
-      entry(r, now) = is_given ? Weight::load(p.initial_state + (row * team.n + r) * kWidth) : number<W>(0);
-    }
+    this->over_rows([&](int r) { entry(r, now) = this->state(backwards ? nullptr : p.initial_state, r); });
     team.wait();
     HOLDFAST_NO_UNROLL
     for (long long i = 0; i < p.seqlen; ++i) {
-      const long long l = backwards ? p.seqlen - 1 - i : i, at = row * p.seqlen + l;
-      const T u = load_as<Real>(p.input, p.u, at);
-      T delta = load_as<Real>(p.input, p.delta, at) + bias;
-      if (p.delta_softplus) delta = softplus(delta);
+      const long long l = backwards ? p.seqlen - 1 - i : i;
+      const T u = item(p.u, l), delta = this->step(l);
       bool is_new = i == 0 || differ(delta, last_delta);
       last_delta = delta;
       if (i == 0 || p.variable_b) {
-        for (int r = team.id; r < team.n; r += team.lanes) {
+        this->over_rows([&](int r) {
           const W b = operand(p.b, p.variable_b, r, l);
           is_new = is_new || differ(b, entry(r, kB));
           entry(r, kB) = b;
-        }
+        });
       }
-      if (any(is_new)) find_step(delta);
-      for (int r = team.id; r < team.n; r += team.lanes) {
+      if (team.any(is_new)) find_step(delta);
+      this->over_rows([&](int r) {
         entry(r, 1 - now) = team.row_product(a_bar, panel, r, now) + scaled(entry(r, kBBar), u);
-      }
+      });
       now = 1 - now;
       // The next position overwrites the state before this one, which nobody reads from here on.
       team.wait();
       const T y = sum_of_states(now, l);
       if (team.id != 0 || !team.writes) continue;
       if (backwards) {
-        static_cast<T*>(p.workspace)[at] = y;
+        static_cast<T*>(to.workspace)[at(l)] = y;
       } else {
-        store(y, u, at);
+        store(y, u, l);
       }
     }
     if (backwards || !team.writes) return;
-    for (int r = team.id; r < team.n; r += team.lanes) store_number(entry(r, now), p.last_state + (row * team.n + r) * kWidth);
+    this->over_rows([&](int r) { this->store_state(entry(r, now), static_cast<float*>(to.last_state), r); });
   }
 
   HOLDFAST_DEVICE void run() {
-    const int first = static_cast<Method>(p.method) == Method::kPoly ? 0 : 1;
     HOLDFAST_NO_UNROLL
-    for (int pass = first; pass < 2; ++pass) walk(pass == 0);
+    for (int pass = this->is_bidirectional() ? 0 : 1; pass < 2; ++pass) walk(pass == 0);
   }
 };
 
@@ -187,7 +120,7 @@ HOLDFAST_EVERYWHERE constexpr int resident_scans() {
 
 template <bool kIsQuotient, bool kComplex, class T>
 __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::dense_most_threads(0), (resident_scans<kIsQuotient, kComplex, T>()))
-    dense_scan(const DenseScanParams params) {
+    dense_scan(const ScanParams params) {
   using Scan = DenseScan<kIsQuotient, kComplex, T>;
   HOLDFAST_DYNAMIC_SHARED(typename Scan::W, memory);
   Scan(params, memory).run();

@@ -99,8 +99,46 @@ HOLDFAST_DEVICE void swap(P& a, P& b) {
   b = kept;
 }
 
-// Of all methods but bilinear. b(r, c) is an entry of B, and keep_b_bar(r, c, value) is called with each of B̄, by the thread that over_panel()
-// gives it. Ā is left in shared memory, where the team sees it.
+// Halves a tile of z, or of its transpose, until its norm is that of the series, and leaves it in shared memory. Returns how often, and in
+// `share` the power of ½.
+template <bool kTransposes, bool kComplex, class T, int kSide, class W>
+HOLDFAST_DEVICE int halve(const Team<kComplex, T, kSide>& team, MatrixTile<W>& z, W* x, T& share) {
+  const auto put = [&] {
+    if (kTransposes) {
+      team.share_transposed(z, x);
+    } else {
+      team.share(z, x);
+    }
+    team.wait();
+  };
+  put();
+  T norm = team.norm(x);
+  share = 1;
+  int halvings = 0;
+  for (; norm > largest_norm<T>() && halvings < Series::kMostHalvings; ++halvings) {
+    norm *= T(0.5);
+    share *= T(0.5);
+  }
+  scale(z, share);
+  // Nobody goes by the norm of what others have halved.
+  team.wait();
+  put();
+  return halvings;
+}
+
+// As many squares as any matrix of the warp has.
+template <bool kComplex, class T, int kSide>
+HOLDFAST_DEVICE int most_squares(const Team<kComplex, T, kSide>& team, int steps) {
+  for (int distance = kWarp / 2; distance >= team.lanes; distance /= 2) {
+    const int other = shuffled_xor(steps, distance);
+    steps = other > steps ? other : steps;
+  }
+  return steps;
+}
+
+// Serves all methods but bilinear. b(r, c) is an entry of B, and keep_b_bar(r, c, value) is called with each of B̄, by the thread that
+// over_panel() gives it; of sums of φ-functions also with Σ w_k Δᵏ⁻¹φ_{k−1}(z)B over k ≥ 2, their derivative by Δ but for φ₀. Ā is left in
+// shared memory, where the team sees it.
 template <bool kComplex, class T, int kSide, class B, class KeepB>
 HOLDFAST_DEVICE const typename WeightOf<kComplex, T>::type* exponential_step(const Team<kComplex, T, kSide>& team, int method_id, T delta,
                                                                              const float* a, const B& b, const KeepB& keep_b_bar) {
@@ -116,19 +154,8 @@ HOLDFAST_DEVICE const typename WeightOf<kComplex, T>::type* exponential_step(con
 
   MatrixTile<W> z = team.loaded(a);
   scale(z, delta);
-  team.share(z, x);
-  team.wait();
-  T norm = team.norm(x), share = 1;
-  int halvings = 0;
-  for (; norm > largest_norm<T>() && halvings < Series::kMostHalvings; ++halvings) {
-    norm *= T(0.5);
-    share *= T(0.5);
-  }
-  scale(z, share);
-  // Nobody goes by the norm of what others have halved.
-  team.wait();
-  team.share(z, x);
-  team.wait();
+  T share;
+  const int halvings = halve<false>(team, z, x, share);
 
   if (highest > 0) {
     // K! φ_K(x)B by Horner: B + x/(K+1) (B + x/(K+2) (…)).
@@ -185,12 +212,7 @@ HOLDFAST_DEVICE const typename WeightOf<kComplex, T>::type* exponential_step(con
   team.wait();
   add_blocks<Series::kDegree - 6>(team, z, square, x, e);
 
-  // As many steps as any matrix of the warp has.
-  int steps = halvings;
-  for (int distance = kWarp / 2; distance >= team.lanes; distance /= 2) {
-    const int other = shuffled_xor(steps, distance);
-    steps = other > steps ? other : steps;
-  }
+  const int steps = most_squares(team, halvings);
   for (int step = 0; step < steps; ++step) {
     const bool is_due = step < halvings;
     if (is_due) {
@@ -212,19 +234,21 @@ HOLDFAST_DEVICE const typename WeightOf<kComplex, T>::type* exponential_step(con
   }
   if (highest > 0) {
     team.over_panel([&](int r, int c) {
-      W sum = number<W>(0);
+      W sum = number<W>(0), slope = number<W>(0);
       T power_of_delta = 1;
       for (int k = 0; k < highest; ++k) {
+        const T weight = static_cast<T>(phi_weight(method, k + 1));
+        if (k > 0) slope = slope + scaled(now[(k - 1) * panel + r * kPanel + c], weight * power_of_delta);
         power_of_delta *= delta;
-        sum = sum + scaled(now[k * panel + r * kPanel + c], static_cast<T>(phi_weight(method, k + 1)) * power_of_delta);
+        sum = sum + scaled(now[k * panel + r * kPanel + c], weight * power_of_delta);
       }
-      keep_b_bar(r, c, sum);
+      keep_b_bar(r, c, sum, slope);
     });
   }
   return e;
 }
 
-// The row of the largest entry of a column, by |re| + |im| to 16 bits, NaN before all; the first of equals. Bit i of `used` leaves out the
+// Row of the largest entry of a column, by |re| + |im| to 16 bits, NaN before all; the first of equals. Bit i of `used` leaves out the
 // row `lane` + i lanes.
 template <bool kComplex, class T, int kSide, class W>
 HOLDFAST_DEVICE int pivot_row(const Team<kComplex, T, kSide>& team, const W* column, unsigned used) {
@@ -252,7 +276,7 @@ template <class W>
 struct Elimination {
   W* columns;    // two, in turn, negative
   W* pivots_row;
-  // Of each row the column that it was the pivot of, and the other way round.
+  // Each row's column that it was the pivot of, and the other way round.
   int *solved_for, *solved_by;
   unsigned used;
 };
@@ -307,7 +331,8 @@ HOLDFAST_DEVICE void exchange(const Team<kComplex, T, kSide>& team, int first, E
   }
 }
 
-// Of bilinear, likewise, but Ā is what it returns, a tile for each thread. Others may still read shared memory then.
+// Serves bilinear, likewise, but Ā is what it returns, a tile for each thread. (I − z/2)⁻¹ is left in shared memory; others may still read
+// there.
 template <bool kComplex, class T, int kSide, class B, class KeepB>
 HOLDFAST_DEVICE MatrixTile<typename WeightOf<kComplex, T>::type> quotient_step(const Team<kComplex, T, kSide>& team, T delta, const float* a,
                                                                                const B& b, const KeepB& keep_b_bar) {

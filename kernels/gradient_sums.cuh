@@ -42,7 +42,9 @@ struct GradientSums {
     rounded_store(sum, static_cast<T*>(to)[i]);
   }
   HOLDFAST_DEVICE void over_blocks(const void* sums, void* to, long long count) const {
-    const long long parts = (p.dim / p.groups - 1) / kChannels + 1;
+    const long long members = p.dim / p.groups;
+    if (p.is_dense) return rounded_store(sum_of(static_cast<const double*>(sums) + i, count, members), static_cast<Input*>(to)[i]);
+    const long long parts = (members - 1) / kChannels + 1;
     const T sum = static_cast<T>(sum_of(static_cast<const T*>(sums) + i, count, parts));
     rounded_store(sum, static_cast<Input*>(to)[i]);
   }
@@ -59,7 +61,7 @@ struct GradientSums {
     return true;
   }
   HOLDFAST_DEVICE void run() {
-    const long long weights = p.dim * p.dstate * p.width;
+    const long long weights = p.dim * p.dstate * p.width * (p.is_dense ? p.dstate : 1);
     if (is_of(weights)) return over_batch(p.a_sums, p.grad_a, weights);
     if (operand(p.variable_b, p.b_sums, p.grad_b) || operand(p.variable_c, p.c_sums, p.grad_c)) return;
     if (is_of(p.dim)) return over_batch_and_lanes(p.d_sums, p.grad_d);

@@ -6,25 +6,34 @@
 
 namespace holdfast_launch {
 
-// Of a selective scan. Layouts as in spec.md §3; complex numbers are two neighbours, re then im. Fields, sizes and
-// offsets are those of src/kernel/cpu/params.rs, which the build compares.
-struct ScanParams {
+// Inputs of a selective scan, forward or backward. Layouts as in spec.md §3; complex numbers are two neighbours, re then im. Fields,
+// sizes and offsets are those of src/kernel/cpu/params.rs, which the build compares.
+struct ScanOperands {
   const void* u;
   const void* delta;
-  const float* a;
+  const float* a;  // (dim, dstate), dense (dim, dstate, dstate)
   const void* b;
   const void* c;
-  const float* d;           // or null
-  const void* z;            // read by kernels with a gate only
-  const float* delta_bias;  // or null
-  void* out;
-  void* last_state;  // arithmetic type
-  void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly
-  void* chunk_steps;  // (directions, chunks, batch, dim, dstate) of Step (step.cuh), for more than one chunk
+  const float* d;              // or null
+  const void* z;               // or null; kernels of a diagonal A read it where they have a gate
+  const float* delta_bias;     // or null
+  const float* initial_state;  // or null, for 0; of a dense A alone
   long long batch, dim, dstate, seqlen, groups;
+  int delta_softplus;
+  // Choices that kernels of a diagonal A are compiled for: the id of spec.md §2; the storage type, 0 f32, 1 f16, 2 bf16; and which of B and
+  // C vary.
+  int method, input, variable_b, variable_c;
+  int width;  // 1 for real weights, 2 for complex
+};
+
+// Of a selective scan.
+struct ScanParams : ScanOperands {
+  void* out;
+  void* last_state;   // arithmetic type; f32 of a dense A
+  void* workspace;    // (batch, dim, seqlen) of the arithmetic type, for poly
+  void* chunk_steps;  // (directions, chunks, batch, dim, dstate) of Step (step.cuh), for more than one chunk
   // The sequence is in so many chunks, of chunk_len positions but for the last one; of more than one it is a multiple of kAlignment.
   long long chunks, chunk_len;
-  int delta_softplus;
 };
 
 // Of element-wise coefficients. Arrays of n; complex numbers are two neighbours, re then im. a_bar and b_bar have the

@@ -71,12 +71,15 @@ int holdfast_differentiate(int method, int complex, const holdfast_launch::Deriv
 int holdfast_dense(const HoldfastInstantiation* which, const holdfast_launch::DenseParams* params, unsigned first, unsigned count,
                    char* message, std::size_t capacity);
 // Scans of dense systems, likewise. Threads are those of one step, and blocks those of as many steps as there are channels of items.
-int holdfast_dense_scan(const HoldfastInstantiation* which, const holdfast_launch::DenseScanParams* params, unsigned first, unsigned count,
+int holdfast_dense_scan(const HoldfastInstantiation* which, const holdfast_launch::ScanParams* params, unsigned first, unsigned count,
                         char* message, std::size_t capacity);
+// Their gradients, which holdfast_sum_gradients() comes after.
+int holdfast_dense_backward(const HoldfastInstantiation* which, const holdfast_launch::BackwardParams* params, unsigned first,
+                            unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_dense_threads(long long n);
 long long holdfast_dense_blocks(long long count, long long n, long long m);
-long long holdfast_dense_shared(const HoldfastInstantiation* which, long long n);
-long long holdfast_dense_scan_shared(const HoldfastInstantiation* which, long long n);
+// Bytes of dynamic shared memory; `use` is a DenseUse of launch_dense.cuh.
+long long holdfast_dense_shared(const HoldfastInstantiation* which, long long n, int use);
 // The parts of a backward scan's workspace; blocks and threads of the sums.
 void holdfast_backward_workspace(const holdfast_launch::BackwardShape* shape, holdfast_launch::BackwardWorkspace* workspace);
 long long holdfast_sum_blocks(const holdfast_launch::BackwardShape* shape);

@@ -65,11 +65,11 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
   const int directions = method == static_cast<int>(holdfast::Method::kPoly) ? 2 : 1;
   std::vector<float> last_state(batch * dim * dstate * width), workspace(sequence);
   std::vector<float> chunk_steps(chunks > 1 ? directions * chunks * last_state.size() * 2 : 0);
+  const auto size = [](std::size_t count) { return static_cast<long long>(count); };
   const holdfast_launch::ScanParams params = {
-      u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), out.data(),
-      last_state.data(), workspace.data(), chunk_steps.data(), static_cast<long long>(batch), static_cast<long long>(dim),
-      static_cast<long long>(dstate), static_cast<long long>(seqlen), static_cast<long long>(groups), static_cast<long long>(chunks),
-      chunk_len, 1};
+      {u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), nullptr, size(batch), size(dim),
+       size(dstate), size(seqlen), size(groups), 1, method, input, vb, vc, 1 + complex},
+      out.data(), last_state.data(), workspace.data(), chunk_steps.data(), size(chunks), chunk_len};
   const auto threads = static_cast<unsigned>(holdfast_launch::kThreads);
   const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float), lanes));
   const long long blocks = holdfast_launch::blocks_for(params.batch, params.dim, params.groups, lanes);
@@ -89,38 +89,49 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
   return true;
 }
 
-// The gradients of the same, whose workspace has exactly the size that launch_backward.cuh gives it.
-bool backward(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen) {
+// The gradients of the same, whose workspace has exactly the size that launch_backward.cuh gives it. With a dense A the scan comes first.
+bool backward(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen, bool is_dense = false) {
   const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, 0, 0, {0.0, 0.0}};
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
   const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);
-  const auto z = filled(sequence, input, -2.0f, 2.0f), a = filled(constant, 0, -4.0f, -0.5f);
+  const std::size_t weights = is_dense ? constant * dstate : constant;
+  const auto z = filled(sequence, input, -2.0f, 2.0f), a = filled(weights, 0, is_dense ? -0.5f : -4.0f, is_dense ? 0.25f : -0.5f);
   const auto b = filled(vb ? variable : constant, vb ? input : 0, -1.0f, 1.0f);
   const auto c = filled(vc ? variable : constant, vc ? input : 0, -1.0f, 1.0f);
   const auto d = filled(dim, 0, -1.0f, 1.0f), bias = filled(dim, 0, -0.5f, 0.5f);
   const auto dout = filled(sequence, input, -1.0f, 1.0f), dlast_state = filled(batch * constant, 0, -1.0f, 1.0f);
+  const auto initial_state = filled(batch * constant, 0, -1.0f, 1.0f);
   const std::size_t stored = input == 0 ? 4 : 2;
   std::vector<unsigned char> du(sequence * stored), ddelta(sequence * stored), dz(sequence * stored);
   std::vector<unsigned char> db(vb ? variable * stored : constant * 4), dc(vc ? variable * stored : constant * 4);
-  std::vector<float> da(constant), dd(dim), dbias(dim);
+  std::vector<float> da(weights), dd(dim), dbias(dim), dinitial(batch * constant), last_state(batch * constant);
+  std::vector<unsigned char> out(sequence * stored);
+  std::vector<double> reversed(sequence);
   const holdfast_launch::BackwardShape sizes = {
       static_cast<long long>(batch), static_cast<long long>(dim), static_cast<long long>(dstate),
       static_cast<long long>(seqlen), static_cast<long long>(groups), 1 + complex,
-      method == static_cast<int>(holdfast::Method::kPoly) ? 2 : 1, vb, vc, sizeof(float)};
+      method == static_cast<int>(holdfast::Method::kPoly) ? 2 : 1, vb, vc, static_cast<int>(is_dense ? sizeof(double) : sizeof(float)), is_dense};
   const holdfast_launch::BackwardWorkspace at = holdfast_launch::backward_workspace(sizes);
   std::vector<unsigned char> workspace(static_cast<std::size_t>(at.bytes));
   const auto part = [&](long long offset) { return static_cast<void*>(workspace.data() + offset); };
   const auto sums = [&](long long offset) { return static_cast<double*>(part(offset)); };
+  const holdfast_launch::ScanOperands operands = {
+      u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), gate ? z.data() : nullptr, floats(bias),
+      is_dense ? floats(initial_state) : nullptr, sizes.batch, sizes.dim, sizes.dstate, sizes.seqlen, sizes.groups, 1, method, input, vb,
+      vc, sizes.width};
   const holdfast_launch::BackwardParams params = {
-      u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), dout.data(),
-      floats(dlast_state), du.data(), ddelta.data(), da.data(), db.data(), dc.data(), dd.data(), dz.data(), dbias.data(),
-      part(at.states), sums(at.a_sums), part(at.b_sums), part(at.c_sums), sums(at.d_sums), sums(at.delta_bias_sums),
-      sizes.batch, sizes.dim, sizes.dstate, sizes.seqlen, sizes.groups, 1, sizes.width, vb, vc};
+      operands, dout.data(), floats(dlast_state), du.data(), ddelta.data(), da.data(), db.data(), dc.data(), dd.data(), dz.data(),
+      dbias.data(), dinitial.data(), part(at.states), sums(at.a_sums), part(at.b_sums), part(at.c_sums), sums(at.d_sums),
+      sums(at.delta_bias_sums), part(at.cotangents), is_dense};
   const auto blocks = static_cast<unsigned>(holdfast_launch::blocks_for(sizes.batch, sizes.dim, sizes.groups));
   const auto sum_blocks = static_cast<unsigned>(holdfast_launch::sum_blocks(sizes));
-  bool sound = holdfast_backward(&which, &params, 0, blocks, message, sizeof message) == 0 &&
-               holdfast_sum_gradients(input, &params, 0, sum_blocks, message, sizeof message) == 0;
+  const holdfast_launch::ScanParams scan = {operands, out.data(), last_state.data(), reversed.data(), nullptr, 1, sizes.seqlen};
+  const auto channels = static_cast<unsigned>(holdfast_dense_blocks(sizes.batch * sizes.dim, sizes.dstate, 1));
+  bool sound = is_dense ? holdfast_dense_scan(&which, &scan, 0, channels, message, sizeof message) == 0 &&
+                              holdfast_dense_backward(&which, &params, 0, channels, message, sizeof message) == 0
+                        : holdfast_backward(&which, &params, 0, blocks, message, sizeof message) == 0;
+  sound = sound && holdfast_sum_gradients(input, &params, 0, sum_blocks, message, sizeof message) == 0;
   if (!sound) std::printf("gradients of method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message);
   for (float x : da) {
     if (sound && !std::isfinite(x)) {
@@ -190,6 +201,11 @@ int main() {
           sound = scan(method, complex, input, 1, 1, fast, kOfFewLanes, 65, fast, 1, 64) && sound;
           sound = scan(method, complex, input, fast, 1 - fast, fast, kWide, 130, fast, 0, 64) && sound;
         }
+      }
+      // Several channels of a warp, one of a warp, and one of several.
+      for (int flags = 0; flags < 8; ++flags) {
+        const Shape shape = {4, flags % 4 == 3 ? 21u : flags % 4 == 2 ? 16u : 5u};
+        sound = backward(method, complex, flags % 3, flags & 1, flags >> 1 & 1, flags >> 2, shape, 3, true) && sound;
       }
       // The edges of a tile of 64 positions, and of one of 32.
       for (std::size_t seqlen : {31, 64, 65, 130}) {

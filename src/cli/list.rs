@@ -113,7 +113,7 @@ fn regimes() -> String {
     }
     let dense = dense::all();
     text += &format!(
-        "\n{} of dense systems, run forward whenever no regime is named, or alone by --dense\n",
+        "\n{} of dense systems, run whenever no regime is named, or alone by --dense\n",
         count(dense.len(), "regime")
     );
     for regime in dense {

@@ -70,8 +70,8 @@ pub struct Args {
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
-    /// Only dense systems, whose A is a matrix: Ā and B̄ of each method, forward
-    #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c", "header", "invariants_only", "pass"])]
+    /// Only dense systems, whose A is a matrix: Ā and B̄ of each method, scans with them, and their gradients
+    #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c", "header", "invariants_only"])]
     pub dense: bool,
     /// Judge outputs, gradients, or both; of a header both, for --invariants-only outputs [default: both]
     #[arg(long, value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]

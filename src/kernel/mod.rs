@@ -90,7 +90,8 @@ pub trait Backend: Sync {
     fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients>;
 
     /// The gradients of a loss by every input that the problem has (spec.md §6), each in its input's layout, widened to f32; of
-    /// all channels. None where there is no backward pass ([`Promise::backward`]).
+    /// all channels. A may be a matrix for each channel, as [`Backend::dense_scan`] has it. None where there is no backward pass
+    /// ([`Promise::backward`]).
     fn gradients(
         &self,
         _method: Method,

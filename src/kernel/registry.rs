@@ -135,7 +135,7 @@ impl Instantiation {
         which.chunk_steps()
     }
 
-    /// Every one of the accurate tier whose scan with a dense A has a kernel of its own.
+    /// Every one of the accurate tier whose scan with a dense A, or whose gradients, have a kernel of their own.
     pub fn of_dense_scans() -> impl Iterator<Item = Instantiation> {
         Instantiation::all().filter(|which| which.dense_scan() == *which)
     }
@@ -237,6 +237,8 @@ pub enum Kernel {
     Dense(Dense),
     /// A scan with a dense A.
     DenseScan(Instantiation),
+    /// The gradients of one, up to sums over channels and the batch.
+    DenseBackward(Instantiation),
     /// Not a kernel that anyone wants: see [`Misbehaviour`].
     Misbehave(Misbehaviour),
     /// No kernel that is judged, but the judge itself.
@@ -366,17 +368,18 @@ impl Kernel {
         if let Kernel::Scan(which) | Kernel::ChunkSteps(which) = self { which.lanes } else { Lanes::Eight }
     }
 
-    /// All backward scans, the sums, then all element-wise kernels.
+    /// All backward scans, the sums, all element-wise kernels, then backward scans with a dense A.
     pub fn backward() -> impl Iterator<Item = Kernel> {
         let elements = elements().map(|(method, weights)| Kernel::Differentiate { method, weights });
         let sums = InputType::ALL.into_iter().map(Kernel::Sums);
-        Instantiation::all().map(Kernel::Backward).chain(sums).chain(elements)
+        let dense = Instantiation::of_dense_scans().map(Kernel::DenseBackward);
+        Instantiation::all().map(Kernel::Backward).chain(sums).chain(elements).chain(dense)
     }
 
     /// The kernel that is launched after it, with the same argument.
     pub fn then(&self) -> Option<Kernel> {
         match *self {
-            Kernel::Backward(which) => Some(Kernel::Sums(which.input)),
+            Kernel::Backward(which) | Kernel::DenseBackward(which) => Some(Kernel::Sums(which.input)),
             Kernel::ChunkSteps(which) => Some(Kernel::Scan(which)),
             _ => None,
         }
@@ -387,6 +390,7 @@ impl Kernel {
         match self {
             Kernel::ChunkSteps(which) => Kernel::ChunkSteps(which.chunk_steps()),
             Kernel::DenseScan(which) => Kernel::DenseScan(which.dense_scan()),
+            Kernel::DenseBackward(which) => Kernel::DenseBackward(which.dense_scan()),
             // The launch says which of the methods that are made of exponentials.
             Kernel::Dense(which) if which.method != Method::Bilinear => {
                 Kernel::Dense(Dense { method: Method::Zoh, ..which })
@@ -412,6 +416,7 @@ impl Kernel {
             | Kernel::ChunkSteps(Instantiation { method, weights, .. })
             | Kernel::Backward(Instantiation { method, weights, .. })
             | Kernel::DenseScan(Instantiation { method, weights, .. })
+            | Kernel::DenseBackward(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights, .. }
             | Kernel::Differentiate { method, weights }
             | Kernel::Dense(Dense { method, weights, .. }) => (method, weights),
@@ -433,6 +438,7 @@ impl Kernel {
             Kernel::Differentiate { .. } => "derivatives.cu",
             Kernel::Dense(_) => "dense.cu",
             Kernel::DenseScan(_) => "dense_scan.cu",
+            Kernel::DenseBackward(_) => "dense_scan_backward.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
             Kernel::Judge(_) => "judge/judge.cu",
             Kernel::Evaluate(_) => "functions/evaluate.cu",
@@ -464,6 +470,10 @@ impl Kernel {
                 let arithmetic = if *tier == Tier::Fast { "float" } else { "double" };
                 let (is_quotient, is_complex) = (*method == Method::Bilinear, *weights == Weights::Complex);
                 format!("holdfast::dense_scan<{is_quotient}, {is_complex}, {arithmetic}>")
+            }
+            Kernel::DenseBackward(Instantiation { method, weights, .. }) => {
+                let (is_quotient, is_complex) = (*method == Method::Bilinear, *weights == Weights::Complex);
+                format!("holdfast::dense_scan_backward<{is_quotient}, {is_complex}>")
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
             Kernel::Measure(operation) => format!("holdfast_bench::measure<{}>", *operation as u8),

@@ -128,7 +128,7 @@ pub fn check_sizes(shape: Shape, weights: Weights) -> Result<()> {
 
 /// The same, and of a backward pass what it starts from.
 pub fn check_backward(problem: &Problem, given: &OutputGradients) -> Result<()> {
-    check_scan(problem)?;
+    if problem.is_dense() { check_dense_scan(problem) } else { check_scan(problem) }?;
     let Shape { batch, dim, dstate, .. } = problem.shape;
     check_len("dout", given.dout.len(), problem.shape.sequence_len())?;
     given.dlast_state.as_ref().map_or(Ok(()), |values| {

@@ -31,13 +31,13 @@ pub(super) use sources;
 const PROGRAMS: &[Source] = sources![
     "../../kernels/":
     "selective_scan.cu", "discretize.cu", "selective_scan_backward.cu", "derivatives.cu", "dense.cu",
-    "dense_scan.cu",
+    "dense_scan.cu", "dense_scan_backward.cu",
 ];
 
 /// What they include.
 const HEADERS: &[Source] = sources![
     "../../kernels/":
-    "activation.cuh", "chunk_steps.cuh", "complex.cuh", "dense.cuh", "dense_step.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh",
+    "activation.cuh", "chunk_steps.cuh", "complex.cuh", "dense.cuh", "dense_scan.cuh", "dense_step.cuh", "derivatives.cuh", "discretize.cuh", "exponential.cuh",
     "fast.cuh", "gradient_sums.cuh", "hardware.cuh", "hooks.cuh", "lanes.cuh", "launch.cuh", "launch_backward.cuh",
     "launch_dense.cuh", "pair.cuh", "phi.cuh", "platform.cuh", "precise.cuh", "selective_scan.cuh", "selective_scan_backward.cuh", "step.cuh",
     "storage.cuh", "tile.cuh", "wide.cuh",

@@ -8,7 +8,8 @@ use num_complex::Complex64;
 use super::conventions::Coupling;
 use super::fingerprint;
 use super::inputs::Draw;
-use super::{Conventions, InputType, Operand, Problem, Shape, Weights};
+use super::output_gradients::Loss;
+use super::{Conventions, InputType, Operand, OutputGradients, Problem, Shape, Weights};
 
 /// Systems x' = A x + B u of one size, each with its step. Row-major; `w` is 1 for real weights, 2 for complex. Kernels take f32, and
 /// recorded runs have f64, too.
@@ -111,12 +112,25 @@ impl DenseRegime {
     /// skip, and if real with a gate, and if complex with a constant B and C. Of large systems the step is constant, too, since their truth
     /// takes long.
     pub fn scan(&self, seed: u64) -> Problem {
+        self.scan_of(POSITIONS, seed)
+    }
+
+    /// Scan of a backward pass, and what that starts from. Of large systems it has two positions.
+    pub fn backward(&self, seed: u64) -> (Problem, OutputGradients) {
+        let scan = self.scan_of(if self.n > MOST_OF_VARIED { 2 } else { POSITIONS }, seed);
+        let mut draw = Draw::new(seed, &format!("dense/{}/{}/dout", self.name, self.weights));
+        let (kind, sees_state) = Loss::any(&mut draw);
+        let given = kind.draw(&scan, sees_state, &mut draw);
+        (scan, given)
+    }
+
+    fn scan_of(&self, positions: usize, seed: u64) -> Problem {
         let DenseProblem { weights, n, delta, a, .. } = self.draw(seed);
         let mut draw = Draw::new(seed, &format!("dense/{}/{}/scan", self.name, self.weights));
         let is_constant = n > MOST_OF_VARIED;
         let is_varied = !is_constant && weights == Weights::Real;
         let operand = if is_varied { Operand::Variable } else { Operand::Constant };
-        let shape = Shape { batch: 1, dim: delta.len(), dstate: n, seqlen: POSITIONS, groups: 1 };
+        let shape = Shape { batch: 1, dim: delta.len(), dstate: n, seqlen: positions, groups: 1 };
         let mut numbers = |count: usize| -> Vec<f32> { (0..count).map(|_| draw.normal() as f32).collect() };
         let half = |l: usize| if l / 2 % 2 == 1 && !is_constant { 0.5 } else { 1.0 };
         Problem {
@@ -126,7 +140,7 @@ impl DenseRegime {
             b_operand: operand,
             c_operand: operand,
             u: numbers(shape.sequence_len()),
-            delta: delta.iter().flat_map(|delta| (0..POSITIONS).map(move |l| delta * half(l))).collect(),
+            delta: delta.iter().flat_map(|delta| (0..positions).map(move |l| delta * half(l))).collect(),
             a,
             b: numbers(shape.operand_len(operand, weights)),
             c: numbers(shape.operand_len(operand, weights)),

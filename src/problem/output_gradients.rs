@@ -31,6 +31,12 @@ named! {
 }
 
 impl Loss {
+    /// One of all, and whether it sees the last state.
+    pub fn any(draw: &mut Draw) -> (Self, bool) {
+        let kinds = Loss::ALL;
+        (kinds[((draw.unit() * kinds.len() as f64) as usize).min(kinds.len() - 1)], draw.unit() < 0.5)
+    }
+
     /// The gradients of the loss by the outputs of a problem, as they are stored; the last state is seen where `sees_state`.
     pub fn draw(self, problem: &Problem, sees_state: bool, draw: &mut Draw) -> OutputGradients {
         let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;

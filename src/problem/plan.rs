@@ -40,9 +40,7 @@ impl Spec {
         asked: Option<Loss>,
     ) -> (Loss, OutputGradients) {
         let mut draw = Draw::new(seed, &format!("{}/dout", self.id()));
-        let kinds = Loss::ALL;
-        let own = kinds[((draw.unit() * kinds.len() as f64) as usize).min(kinds.len() - 1)];
-        let sees_state = draw.unit() < 0.5;
+        let (own, sees_state) = Loss::any(&mut draw);
         let kind = asked.unwrap_or(own);
         (kind, kind.draw(problem, sees_state, &mut draw))
     }

@@ -1,9 +1,10 @@
-//! Ā and B̄ of dense systems and scans with them, over their regimes.
+//! Ā and B̄ of dense systems, scans with them and the gradients of these, over their regimes.
 
 use std::sync::Arc;
 
-use super::Request;
+use super::{Passes, Request, one_of_both};
 use crate::case::{self, Compared, dense as dense_case};
+use crate::judge::budget::gradient::Pass;
 use crate::judge::diagnose::Case;
 use crate::judge::scan::{self, Place};
 use crate::judge::{budget, dense, explain};
@@ -14,14 +15,14 @@ use crate::problem::dense::DenseRegime;
 use crate::promise::{DensePromise, Promise};
 use crate::results::explained;
 use crate::results::whole::Found;
-use crate::results::{CaseResult, DENSE, PairTotals, Verdict};
+use crate::results::{BACKWARD, CaseResult, DENSE, PairTotals, Verdict};
 use crate::tensor::Tensors;
 use crate::truth;
 
-/// Cases of a method: its steps, and its scan.
-pub fn ids(regime: &DenseRegime, method: Method) -> [String; 2] {
+/// Cases of a method: its steps, its scan, and the scan's gradients.
+pub fn ids(regime: &DenseRegime, method: Method) -> [String; 3] {
     let unit = unit(regime);
-    [format!("{unit}/{method}"), format!("{unit}/scan/{method}")]
+    [format!("{unit}/{method}"), format!("{unit}/scan/{method}"), format!("{unit}/scan/{method}{BACKWARD}")]
 }
 
 /// The id of all methods' cases together.
@@ -29,29 +30,46 @@ pub fn unit(regime: &DenseRegime) -> String {
     format!("{DENSE}{}/{}", regime.name, regime.weights)
 }
 
-/// The verdict on each method, and how far apart they are.
-pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, regime: &DenseRegime) -> Found {
-    let problem = regime.draw(request.seed);
-    let place = |id: String, inputs: &str, method: Method| Place {
+/// Where a case of a regime stands.
+fn place(
+    (request, backend): (&Request, &dyn Backend),
+    regime: &DenseRegime,
+    (method, pass): (Method, Passes),
+    id: String,
+    inputs: String,
+) -> Place {
+    let one_of_both = one_of_both(backend.promise(), pass);
+    Place {
         id,
         regime: regime.title(),
-        inputs: inputs.to_owned(),
+        inputs,
         backend: backend.name().to_owned(),
         rerun: format!(
-            "holdfast verify --dense --method {method} --weights {} --backend {} --seed {}{}",
+            "holdfast verify --dense --method {method} --weights {} --backend {} --seed {}{one_of_both}{}",
             regime.weights,
             backend.name(),
             request.seed,
             request.rerun
         ),
+    }
+}
+
+fn none() -> KernelError {
+    KernelError::Unavailable("it has no kernel of dense systems".to_owned())
+}
+
+/// The verdict on each method's steps and scan, and how far apart the steps are.
+pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, regime: &DenseRegime) -> Found {
+    let problem = regime.draw(request.seed);
+    let place = |id: String, inputs: &str, method: Method| {
+        place((request, backend), regime, (method, Passes::Forward), id, inputs.to_owned())
     };
-    let none = || KernelError::Unavailable("it has no kernel of dense systems".to_owned());
     let inputs = problem.fingerprint();
     let all: Vec<usize> = (0..problem.delta.len()).collect();
     let systems = dense_case::systems(&problem, &all, promise);
     let mut outputs = Vec::new();
     let judged = |&method: &Method| {
-        let [id, _] = ids(regime, method);
+        let [id, ..] = ids(regime, method);
         let place = place(id, &inputs, method);
         match backend.dense(method, &problem).unwrap_or_else(|| Err(none())) {
             Ok(got) => {
@@ -76,7 +94,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, re
     let scanned = regime.scan(request.seed);
     let inputs = scanned.fingerprint();
     let judged = |&method: &Method| {
-        let [_, id] = ids(regime, method);
+        let [_, id, _] = ids(regime, method);
         let got = backend.dense_scan(method, &scanned).unwrap_or_else(|| Err(none()));
         judge_scan(request, (method, &scanned), place(id, &inputs, method), (backend.promise(), &got))
     };
@@ -86,6 +104,26 @@ pub fn solve(request: &Request, backend: &dyn Backend, promise: DensePromise, re
     let matrices = compared.coefficients(&all, outputs);
     let pairs = PairTotals::of_passes(matrices.iter().flatten());
     Found { cases, matrices, pairs, ..Found::default() }
+}
+
+/// The verdict on the gradients of each method's scan; none of a backend that has no backward pass.
+pub fn solve_backward(request: &Request, backend: &dyn Backend, regime: &DenseRegime) -> Found {
+    let (problem, given) = regime.backward(request.seed);
+    let Some(contract) = backend.promise().backward else { return Found::default() };
+    let inputs = problem.fingerprint();
+    let judged = |&method: &Method| {
+        let [.., id] = ids(regime, method);
+        let place = place((request, backend), regime, (method, Passes::Backward), id, inputs.clone());
+        match backend.gradients(method, &problem, &given).unwrap_or_else(|| Err(none())) {
+            Ok(got) => {
+                let pass =
+                    Pass { form: method.into(), problem: &problem, given: &given, contract: &contract };
+                scan::case(method, &problem, place, case::gradients(pass, &got, false, &|| {}).tensors)
+            }
+            Err(error) => case::without_output(method, &problem, place, &error),
+        }
+    };
+    Found { cases: request.methods.iter().map(judged).collect(), ..Found::default() }
 }
 
 /// The verdict on a scan, and what it is computed as where it fails.

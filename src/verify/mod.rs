@@ -130,8 +130,9 @@ impl Request {
             applying.map(move |&(method, weights)| law_id(law, method, weights))
         });
         let dense = self.dense(promise).into_iter();
-        let dense =
-            dense.flat_map(|regime| methods().flat_map(move |&m| dense::ids(&regime, m)).collect::<Vec<_>>());
+        let dense = dense.flat_map(|regime| {
+            methods().flat_map(|&m| self.dense_ids(&regime, m, promise)).collect::<Vec<_>>()
+        });
         let all = cases.chain(sweeps).chain(derivatives).chain(laws).chain(dense);
         all.filter(|id| self.only.as_ref().is_none_or(|only| only.contains(id))).collect()
     }
@@ -208,15 +209,28 @@ impl Request {
 
     /// Those of dense systems.
     fn dense(&self, promise: Promise) -> Vec<DenseRegime> {
-        let judges_any = promise.dense.is_some() && self.judges_forward() && !self.methods.is_empty();
-        if !judges_any || self.invariants_only || !self.judges_f32_beyond_regimes() {
+        let judges_any = self.judges_forward() || self.judges_backward(promise);
+        if !judges_any
+            || promise.dense.is_none()
+            || self.methods.is_empty()
+            || self.invariants_only
+            || !self.judges_f32_beyond_regimes()
+        {
             return Vec::new();
         }
         let asked = |regime: &DenseRegime| {
             self.asks_for(regime.weights)
-                && self.asks_for_any(self.methods.iter().flat_map(|&method| dense::ids(regime, method)))
+                && self.asks_for_any(self.methods.iter().flat_map(|&m| self.dense_ids(regime, m, promise)))
         };
         problem::dense::all().into_iter().filter(asked).collect()
+    }
+
+    /// Ids of a method's cases of a regime of theirs.
+    fn dense_ids(&self, regime: &DenseRegime, method: Method, promise: Promise) -> Vec<String> {
+        let [step, scan, gradients] = dense::ids(regime, method);
+        let forward = self.judges_forward().then_some([step, scan]);
+        let backward = self.judges_backward(promise).then_some(gradients);
+        forward.into_iter().flatten().chain(backward).collect()
     }
 
     /// The methods and weight types whose invariants are probed.
@@ -398,10 +412,14 @@ fn case_id(spec: &Spec, method: Method, pass: Passes) -> String {
     format!("{}/{method}{suffix}", spec.id())
 }
 
+/// What a rerun says of the pass, where there are two.
+fn one_of_both(promise: Promise, pass: Passes) -> String {
+    if promise.backward.is_some() { format!(" --pass {pass}") } else { String::new() }
+}
+
 fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method, pass: Passes) -> Place {
     let Spec { regime, weights, input, b, c } = spec;
-    let one_of_both =
-        if backend.promise().backward.is_some() { format!(" --pass {pass}") } else { String::new() };
+    let one_of_both = one_of_both(backend.promise(), pass);
     Place {
         id: case_id(spec, method, pass),
         regime: regime.name.clone(),

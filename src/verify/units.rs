@@ -219,10 +219,15 @@ impl<'a> Plan<'a> {
             Work::Derivatives(sweep) => {
                 Found { cases: derivatives::solve(request, self.backend, sweep), ..Found::default() }
             }
-            Work::Dense(regime) => self
-                .promise
-                .dense
-                .map_or_else(Found::default, |promise| dense::solve(request, self.backend, promise, regime)),
+            Work::Dense(regime) => {
+                let forward = self.promise.dense.filter(|_| request.judges_forward());
+                let mut found =
+                    forward.map_or_else(Found::default, |it| dense::solve(request, self.backend, it, regime));
+                if request.judges_backward(self.promise) {
+                    found.add_backward(dense::solve_backward(request, self.backend, regime));
+                }
+                found
+            }
             Work::Laws(method, weights) => Found {
                 invariants: invariants::run(request, self.backend, *method, *weights),
                 ..Found::default()

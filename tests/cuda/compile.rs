@@ -53,6 +53,10 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             // Both kernels in one program: constants of one are none of the other's.
             Kernel::Dense(Dense { tier, .. }) => format!("dense {tier}"),
             Kernel::DenseScan(Instantiation { tier, .. }) => format!("dense scan {tier}"),
+            // Each takes long.
+            Kernel::DenseBackward(Instantiation { method, weights, .. }) => {
+                format!("dense backward {method} {weights}")
+            }
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
             // Four programs each.
@@ -213,8 +217,8 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     let functions = if types == Types::Few { 0 } else { 2 * ScalarFunction::ALL.len() };
     let others = Misbehaviour::ALL.len() + Operation::ALL.len() + judges + functions;
     let elements = if types == Types::Few { 2 * 4 } else { 3 * 12 };
-    // Steps, and scans.
-    let dense = if types == Types::Few { 4 + 4 } else { 2 * (24 + 4) };
+    // Steps, scans, and their gradients.
+    let dense = if types == Types::Few { 4 + 4 } else { 2 * (24 + 4) } + 4;
     assert_eq!(count, types.scans() + elements + dense + 3 + others);
 }
 

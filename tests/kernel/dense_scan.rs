@@ -18,7 +18,7 @@ type Matrix = DMatrix<Complex64>;
 type Vector = DVector<Complex64>;
 
 /// A problem of this layout with a random stable matrix for each channel, whose odd channels keep their first Δ throughout.
-fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> Problem {
+pub fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> Problem {
     let mut problem = layout.random(rng);
     let Shape { batch, dim, dstate: n, seqlen, .. } = problem.shape;
     let width = problem.weights.width();
@@ -36,6 +36,19 @@ fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> Problem {
         row.fill(row[0]);
     }
     problem
+}
+
+/// The same with a diagonal matrix for each channel.
+pub fn as_matrices(diagonal: &Problem) -> Problem {
+    let (n, width) = (diagonal.shape.dstate, diagonal.weights.width());
+    let mut dense = diagonal.clone();
+    dense.conventions.coupling = Coupling::Dense;
+    dense.a = vec![0.0; dense.shape.dim * dense.floats_of_a()];
+    for (i, own) in diagonal.a.chunks(width).enumerate() {
+        let at = (i * n + i % n) * width;
+        dense.a[at..at + width].copy_from_slice(own);
+    }
+    dense
 }
 
 /// Complex number `i` of what begins at a float.
@@ -203,14 +216,7 @@ fn a_diagonal_matrix_is_a_diagonal_scan(
     let (b, c) = (Operand::Variable, Operand::Variable);
     let layout = Layout { shape, weights, input: InputType::F32, b, c, gate: true, extras: true };
     let diagonal = layout.random(&mut rng);
-    let (n, width) = (shape.dstate, weights.width());
-    let mut dense = diagonal.clone();
-    dense.conventions.coupling = Coupling::Dense;
-    dense.a = vec![0.0; shape.dim * dense.floats_of_a()];
-    for (i, own) in diagonal.a.chunks(width).enumerate() {
-        let at = (i * n + i % n) * width;
-        dense.a[at..at + width].copy_from_slice(own);
-    }
+    let dense = as_matrices(&diagonal);
     let backend = CpuBackend::in_tier(tier);
     for method in Method::ALL {
         let got = backend.dense_scan(method, &dense).expect("a kernel").expect("runs");

@@ -11,6 +11,7 @@ mod chunks;
 mod coefficients;
 mod crashes;
 mod dense;
+mod dense_backward;
 mod dense_scan;
 mod exponential;
 mod independence;

@@ -96,7 +96,7 @@ pub fn first_failure(
     (first, largest): (&[&str], usize),
 ) -> Option<String> {
     let methods = mutant.methods;
-    if matches!(mutant.variant, Variant::Backward | Variant::Dense) {
+    if matches!(mutant.variant, Variant::Backward | Variant::Dense | Variant::DenseBackward) {
         return planned(known.seed, backend, mutant, kind, (first, largest));
     }
     match kind {
@@ -117,10 +117,9 @@ fn planned(
     kind: Kind,
     (first, largest): (&[&str], usize),
 ) -> Option<String> {
-    let is_dense = mutant.variant == Variant::Dense;
     let request = Request {
-        passes: if is_dense { Passes::Forward } else { Passes::Backward },
-        dense_only: is_dense,
+        passes: if mutant.variant == Variant::Dense { Passes::Forward } else { Passes::Backward },
+        dense_only: matches!(mutant.variant, Variant::Dense | Variant::DenseBackward),
         methods: mutant.methods.to_vec(),
         sensitivity: false,
         diagnosis: Budget::Off,
@@ -136,7 +135,8 @@ fn planned(
                     units.push((!first.contains(&spec.regime.name.as_str()), size(spec), unit));
                 }
             }
-            Work::Dense(regime) if kind == Kind::Case => {
+            // The other backward pass has kernels of its own.
+            Work::Dense(regime) if kind == Kind::Case && mutant.variant != Variant::Backward => {
                 units.push((!first.contains(&&*regime.title()), regime.n, unit));
             }
             Work::Derivatives(_) if kind == Kind::Sweep => units.push((false, 0, unit)),

@@ -90,7 +90,7 @@ impl MutantBackend {
 
     /// Whether it has a backward pass, and nothing else: the scans that the laws of gradients compare with are production's.
     fn is_backward(&self) -> bool {
-        self.variant == Variant::Backward
+        matches!(self.variant, Variant::Backward | Variant::DenseBackward)
     }
 }
 
@@ -244,6 +244,7 @@ enum Number {
     Sums,
     Dense,
     DenseScan,
+    DenseBackward,
 }
 
 type Run = unsafe extern "C" fn(
@@ -306,8 +307,11 @@ impl Device for MutantDevice {
                 let which = RawInstantiation::of_elements(which.method, which.weights, which.tier);
                 (Number::Dense, which, raw(params))
             }
-            (Kernel::DenseScan(which), Params::DenseScan(params)) => {
+            (Kernel::DenseScan(which), Params::Scan(params)) => {
                 (Number::DenseScan, RawInstantiation::from(which), raw(params))
+            }
+            (Kernel::DenseBackward(which), Params::Backward(params)) => {
+                (Number::DenseBackward, RawInstantiation::from(which), raw(params))
             }
             (Kernel::Sums(input), Params::Backward(params)) => (Number::Sums, sums_of(input), raw(params)),
             _ => return Err(DeviceError::Fault("mutants have no such kernel".to_owned())),

@@ -1,5 +1,5 @@
 // A mutant of the kernels as a library: of the methods HOLDFAST_MUTANT_METHODS, in one variant (table.rs): HOLDFAST_MUTANT_FAST,
-// _FEW_LANES, _CHUNKS, _BACKWARD or _DENSE, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄, or their
+// _FEW_LANES, _CHUNKS, _BACKWARD, _DENSE or _DENSE_BACKWARD, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄, or their
 // derivatives; with HOLDFAST_MUTANT_SCANS scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What
 // host/dispatch.cpp looks up in tables, this does in a loop over few.
 #if defined(HOLDFAST_MUTANT_FAST)
@@ -12,6 +12,10 @@
 #if defined(HOLDFAST_MUTANT_DENSE)
 #include "dense.cu"
 #include "dense_scan.cu"
+#endif
+#if defined(HOLDFAST_MUTANT_DENSE_BACKWARD)
+#include "dense_scan_backward.cu"
+#include "selective_scan_backward.cu"
 #endif
 #include "discretize.cu"
 #include "host/any_layout.cuh"
@@ -34,7 +38,7 @@ using holdfast_launch::ScanParams;
 namespace kernels = HOLDFAST_NAMESPACE;
 
 // The kernels that there are. Of the sums, the method and the weights are none of their business.
-enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums, kDense, kDenseScan };
+enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums, kDense, kDenseScan, kDenseBackward };
 
 struct Wanted {
   Kernel kernel;
@@ -138,7 +142,7 @@ Entry backward_of([[maybe_unused]] const HoldfastInstantiation& which) {
 }
 
 Entry sums_of([[maybe_unused]] const HoldfastInstantiation& which) {
-#if defined(HOLDFAST_MUTANT_BACKWARD)
+#if defined(HOLDFAST_MUTANT_BACKWARD) || defined(HOLDFAST_MUTANT_DENSE_BACKWARD)
   return of_storage(which, [](auto input) -> Entry {
     using Input = decltype(input);
     return enter<BackwardParams, kernels::sum_gradients<Input, Arithmetic<Input>>>;
@@ -162,7 +166,16 @@ Entry dense_of() {
 template <int kMethod, bool kComplex>
 Entry dense_scan_of() {
 #if defined(HOLDFAST_MUTANT_DENSE)
-  return enter<holdfast_launch::DenseScanParams, kernels::dense_scan<holdfast_launch::is_quotient(kMethod), kComplex, double>>;
+  return enter<ScanParams, kernels::dense_scan<holdfast_launch::is_quotient(kMethod), kComplex, double>>;
+#else
+  return nullptr;
+#endif
+}
+
+template <int kMethod, bool kComplex>
+Entry dense_backward_of() {
+#if defined(HOLDFAST_MUTANT_DENSE_BACKWARD)
+  return enter<BackwardParams, kernels::dense_scan_backward<holdfast_launch::is_quotient(kMethod), kComplex>>;
 #else
   return nullptr;
 #endif
@@ -173,12 +186,13 @@ Entry kernel_of(const Wanted& wanted) {
   switch (wanted.kernel) {
     case Kernel::kDense: return dense_of<kMethod, kComplex>();
     case Kernel::kDenseScan: return dense_scan_of<kMethod, kComplex>();
-#if !defined(HOLDFAST_MUTANT_BACKWARD) && !defined(HOLDFAST_MUTANT_DENSE)
+    case Kernel::kDenseBackward: return dense_backward_of<kMethod, kComplex>();
+#if !defined(HOLDFAST_MUTANT_BACKWARD) && !defined(HOLDFAST_MUTANT_DENSE) && !defined(HOLDFAST_MUTANT_DENSE_BACKWARD)
     case Kernel::kScan: return scan_of<kMethod, kComplex>(wanted.which);
     case Kernel::kChunkSteps: return chunk_steps_of<kMethod, kComplex>(wanted.which);
     case Kernel::kDiscretize: return discretize_of<kMethod, kComplex>(wanted.which);
 #endif
-#if !defined(HOLDFAST_MUTANT_DENSE)
+#if !defined(HOLDFAST_MUTANT_DENSE) && !defined(HOLDFAST_MUTANT_DENSE_BACKWARD)
     case Kernel::kDifferentiate: return differentiate_of<kMethod, kComplex>();
     case Kernel::kBackward: return backward_of<kMethod, kComplex>(wanted.which);
 #endif
@@ -221,13 +235,16 @@ int mutant_run(int number, const HoldfastInstantiation* which, const void* param
     const long long dstate = static_cast<const ScanParams*>(params)->dstate;
     shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(dstate, 1 + which->complex, element));
   }
+  const auto matrices = [&](long long n, holdfast_launch::DenseUse use) {
+    const int states = static_cast<int>(n);
+    shared = static_cast<std::size_t>(holdfast_launch::dense_shared(states, 1 + which->complex, sizeof(double), which->method, use));
+  };
   if (wanted.kernel == Kernel::kDense) {
-    const auto n = static_cast<int>(static_cast<const holdfast_launch::DenseParams*>(params)->n);
-    shared = static_cast<std::size_t>(holdfast_launch::dense_shared(n, 1 + which->complex, sizeof(double), which->method));
+    matrices(static_cast<const holdfast_launch::DenseParams*>(params)->n, holdfast_launch::kSteps);
   }
-  if (wanted.kernel == Kernel::kDenseScan) {
-    const auto n = static_cast<int>(static_cast<const holdfast_launch::DenseScanParams*>(params)->dstate);
-    shared = static_cast<std::size_t>(holdfast_launch::dense_scan_shared(n, 1 + which->complex, sizeof(double), which->method));
+  if (wanted.kernel == Kernel::kDenseScan) matrices(static_cast<const ScanParams*>(params)->dstate, holdfast_launch::kScans);
+  if (wanted.kernel == Kernel::kDenseBackward) {
+    matrices(static_cast<const BackwardParams*>(params)->dstate, holdfast_launch::kGradients);
   }
   for (unsigned block = 0; block < blocks; ++block) {
     if (!run_block(entry, params, block, threads, shared, message, capacity)) return 1;

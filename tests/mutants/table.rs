@@ -28,16 +28,19 @@ pub enum Variant {
     Backward,
     /// The kernels of dense systems, of the accurate tier.
     Dense,
+    /// The backward pass of scans with them.
+    DenseBackward,
 }
 
 impl Variant {
-    pub const ALL: [Variant; 6] = [
+    pub const ALL: [Variant; 7] = [
         Variant::Forward,
         Variant::Fast,
         Variant::FewLanes,
         Variant::Chunks,
         Variant::Backward,
         Variant::Dense,
+        Variant::DenseBackward,
     ];
 
     /// What the tables call it.
@@ -49,6 +52,7 @@ impl Variant {
             Variant::Chunks => "chunks",
             Variant::Backward => "backward",
             Variant::Dense => "dense",
+            Variant::DenseBackward => "dense-backward",
         }
     }
 
@@ -61,6 +65,7 @@ impl Variant {
             Variant::Chunks => "Mutants in chunks",
             Variant::Backward => "Mutants of the backward pass",
             Variant::Dense => "Mutants of dense systems",
+            Variant::DenseBackward => "Mutants of gradients with a dense A",
         }
     }
 
@@ -73,6 +78,7 @@ impl Variant {
             Variant::Chunks => Some("CHUNKS"),
             Variant::Backward => Some("BACKWARD"),
             Variant::Dense => Some("DENSE"),
+            Variant::DenseBackward => Some("DENSE_BACKWARD"),
         }
     }
 
@@ -87,7 +93,7 @@ impl Variant {
             Variant::Forward | Variant::Backward => &Kind::ALL,
             Variant::Fast => &[Kind::Sweep, Kind::Case, Kind::Invariant],
             Variant::FewLanes | Variant::Chunks => &[Kind::Case, Kind::Invariant],
-            Variant::Dense => &[Kind::Case],
+            Variant::Dense | Variant::DenseBackward => &[Kind::Case],
         }
     }
 }

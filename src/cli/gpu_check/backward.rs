@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::kernels::coupled;
 use super::{Finding, device_finding, mamba, output_gradients, same_bits};
 use crate::case;
 use crate::judge::budget::gradient::Pass;
@@ -12,7 +13,7 @@ use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weight
 use crate::results::Verdict;
 use crate::tensor::Gradients;
 
-/// Every layout and storage type, a block that is not full, and a tile with a tail.
+/// Every layout and storage type, a block that is not full, a tile with a tail, and scans with a dense A.
 fn problems(input: Option<InputType>) -> Vec<(String, Problem)> {
     let mut problems = Vec::new();
     for weights in Weights::ALL {
@@ -35,6 +36,16 @@ fn problems(input: Option<InputType>) -> Vec<(String, Problem)> {
         let problem =
             mamba(&format!("gpu-check/backward/{name}"), shape, weights, InputType::F32, layout, true);
         problems.push((name, problem));
+        // A matrix for each channel: several of a warp, one of several warps, and as much shared memory as there is.
+        for (dstate, b, gate) in
+            [(5, Operand::Variable, true), (16, Operand::Constant, false), (64, Operand::Constant, true)]
+        {
+            let shape = Shape { batch: 2, dim: 2, dstate, seqlen: 7, groups: 1 };
+            let name = format!("{weights} dense {shape}");
+            let seed = format!("gpu-check/backward/{name}");
+            let problem = mamba(&seed, shape, weights, InputType::F32, (b, Operand::Variable), gate);
+            problems.push((name, coupled(problem)));
+        }
     }
     problems
 }

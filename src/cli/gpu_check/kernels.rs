@@ -176,6 +176,14 @@ fn one(
             let job = Job::dense_scan(which, &problem);
             (job, Box::new(move |returned| values(returned.scan(&problem))), values(want))
         }
+        Kernel::DenseBackward(which) => {
+            let problem = coupled(scan_problem(which, if seqlen < CHUNKED { 5 } else { 33 }, seqlen));
+            let given = output_gradients(&problem);
+            let want =
+                cpu.gradients(which.method, &problem, &given).ok_or_else(missing)?.map_err(of_kernel)?;
+            let job = Job::backward(which.method, &problem, &given, problem.input.into());
+            (job, Box::new(move |returned| values(returned.gradients(&problem))), values(want))
+        }
         // Sums come after backward scans.
         Kernel::Sums(_)
         | Kernel::Misbehave(_)
@@ -234,7 +242,7 @@ fn scan_problem(which: Instantiation, dstate: usize, seqlen: usize) -> Problem {
 }
 
 /// A scan with a matrix for each channel, which has the diagonal that there was.
-fn coupled(mut problem: Problem) -> Problem {
+pub fn coupled(mut problem: Problem) -> Problem {
     let (n, width) = (problem.shape.dstate, problem.weights.width());
     let states = problem.a.chunks(width).enumerate();
     let rows = states.flat_map(|(at, own)| {

@@ -153,7 +153,8 @@ fn mamba(
 fn output_gradients(problem: &Problem) -> OutputGradients {
     // Multiples of 1/128, which every storage type holds.
     let value = |i: usize| ((i * 89 + i / 7 * 31) % 257) as f32 / 128.0 - 1.0;
-    let states = problem.shape.batch * problem.a.len();
+    let Shape { batch, dim, dstate, .. } = problem.shape;
+    let states = batch * dim * dstate * problem.weights.width();
     OutputGradients {
         dout: (0..problem.u.len()).map(|i| problem.input.round(value(i))).collect(),
         dlast_state: Some((0..states).map(|i| value(i + 5)).collect()),

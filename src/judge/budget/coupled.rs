@@ -37,7 +37,7 @@ use super::step_size::step_size;
 use crate::formula::{OFFSETS, Term, Transition};
 use crate::judge::dense::bounds::{Bounded, Matrix, Step as Inputs, System, least, sizes};
 use crate::problem::{Operand, Problem, Weights};
-use crate::promise::DensePromise;
+use crate::promise::{Contract, DensePromise};
 
 /// Multiplications that are made for each position to follow an error through later steps, about, and the positions at most.
 pub const WINDOW: (usize, usize) = (1 << 18, 64);
@@ -203,6 +203,12 @@ impl Walk {
     }
 }
 
+/// Bound of a state on store: those in double are rounded once more.
+pub fn stored(contract: &Contract, x: &Complex64, error: f64) -> f64 {
+    let unit = if contract.dense.unit < contract.arithmetic.unit { contract.arithmetic.unit } else { 0.0 };
+    error + unit * (x.norm() + error)
+}
+
 /// A of a channel.
 pub fn matrix(problem: &Problem, channel: usize) -> Matrix {
     let (n, width) = (problem.shape.dstate, problem.weights.width());
@@ -356,12 +362,8 @@ impl<'a> Coupled<'a> {
         }
         let walk = self.scan(given_states(problem, problem.initial_state.as_deref(), at), false, sums);
         let After { x, error: (error, _), .. } = walk.last();
-        // States in double are rounded once more on store.
-        let unit =
-            if contract.dense.unit < contract.arithmetic.unit { contract.arithmetic.unit } else { 0.0 };
         let kept = |(x, error): (&Complex64, &f64)| {
-            let magnitude = x.norm();
-            let bound = error + unit * (magnitude + error);
+            let (magnitude, bound) = (x.norm(), stored(contract, x, *error));
             KeptState { x: *x, worst: bound, linear: bound, variance: 0.0, magnitude }
         };
         x.iter().zip(error.iter()).map(kept).collect()

@@ -4,8 +4,7 @@ use std::ffi::{c_char, c_int, c_uint};
 
 use super::crash::Crash;
 use super::ffi::{
-    self, RawBackward, RawDense, RawDenseScan, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure,
-    RawScan,
+    self, RawBackward, RawDense, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan,
 };
 use crate::kernel::launch::{DeviceError, Launch, Params};
 use crate::kernel::registry::{Kernel, Lanes};
@@ -41,7 +40,8 @@ pub enum Call {
     Sums { input: c_int, params: RawBackward },
     Differentiate { method: c_int, complex: c_int, params: RawDerivatives },
     Dense { which: RawInstantiation, params: RawDense },
-    DenseScan { which: RawInstantiation, params: RawDenseScan },
+    DenseScan { which: RawInstantiation, params: RawScan },
+    DenseBackward { which: RawInstantiation, params: RawBackward },
     Measure { operation: c_int, params: RawMeasure },
     Crash(Crash),
 }
@@ -80,8 +80,11 @@ impl Call {
                 let which = RawInstantiation::of_elements(which.method, which.weights, which.tier);
                 Call::Dense { which, params }
             }
-            (None, Kernel::DenseScan(which), Params::DenseScan(params)) => {
+            (None, Kernel::DenseScan(which), Params::Scan(params)) => {
                 Call::DenseScan { which: which.into(), params }
+            }
+            (None, Kernel::DenseBackward(which), Params::Backward(params)) => {
+                Call::DenseBackward { which: which.into(), params }
             }
             (None, Kernel::Measure(operation), Params::Measure(params)) => {
                 Call::Measure { operation: operation as c_int, params }
@@ -123,6 +126,9 @@ impl Call {
                 Call::Dense { which, params } => ffi::holdfast_dense(which, params, block, 1, text, size),
                 Call::DenseScan { which, params } => {
                     ffi::holdfast_dense_scan(which, params, block, 1, text, size)
+                }
+                Call::DenseBackward { which, params } => {
+                    ffi::holdfast_dense_backward(which, params, block, 1, text, size)
                 }
                 Call::Measure { operation, params } => {
                     ffi::holdfast_measure(*operation, params, block);

@@ -56,8 +56,9 @@ impl CpuDevice {
     }
 
     fn misbehave(&mut self, which: Misbehaviour, params: &ffi::RawScan) -> Result<(), DeviceError> {
-        let total = (params.batch * params.dim * params.seqlen) as usize;
-        let states = (params.batch * params.dim * params.dstate) as usize;
+        let given = &params.operands;
+        let total = (given.batch * given.dim * given.seqlen) as usize;
+        let states = (given.batch * given.dim * given.dstate) as usize;
         let out = params.out as u64;
         let written = if which == Misbehaviour::Unwritten { total - 1 } else { total };
         self.fill(out, 0, 4 * written)?;
@@ -70,7 +71,7 @@ impl CpuDevice {
             Misbehaviour::Unwritten => Ok(()),
             Misbehaviour::PastTheEnd => self.fill(out + 4 * total as u64, 0, 4),
             Misbehaviour::BeforeTheStart => self.fill(out - 4, 0, 4),
-            Misbehaviour::ChangedInput => self.write(params.u as u64, &12345.0f32.to_ne_bytes()),
+            Misbehaviour::ChangedInput => self.write(given.u as u64, &12345.0f32.to_ne_bytes()),
             Misbehaviour::Abort => std::process::abort(),
         }
     }

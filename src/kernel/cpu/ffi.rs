@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
 pub use super::params::{
-    BackwardShape, BackwardWorkspace, Elementary, FunctionFindings, RawBackward, RawDense, RawDenseScan,
-    RawDerivatives, RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawMeasure, RawScan,
+    BackwardShape, BackwardWorkspace, Elementary, FunctionFindings, RawBackward, RawDense, RawDerivatives,
+    RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawMeasure, RawOperands, RawScan,
 };
 use crate::kernel::registry::Instantiation;
 use crate::method::Method;
@@ -52,6 +52,13 @@ impl From<Instantiation> for RawInstantiation {
     }
 }
 
+/// Kernels of matrices, as `kernels/launch_dense.cuh` numbers them.
+pub enum DenseUse {
+    Steps,
+    Scans,
+    Gradients,
+}
+
 /// As the kernels number storage types.
 pub fn number(input: InputType) -> c_int {
     match input {
@@ -88,7 +95,8 @@ blocks! {
     holdfast_sum_gradients(input: c_int, params: *const RawBackward);
     holdfast_differentiate(method: c_int, complex: c_int, params: *const RawDerivatives);
     holdfast_dense(which: *const RawInstantiation, params: *const RawDense);
-    holdfast_dense_scan(which: *const RawInstantiation, params: *const RawDenseScan);
+    holdfast_dense_scan(which: *const RawInstantiation, params: *const RawScan);
+    holdfast_dense_backward(which: *const RawInstantiation, params: *const RawBackward);
 }
 
 unsafe extern "C" {
@@ -99,8 +107,7 @@ unsafe extern "C" {
     pub safe fn holdfast_discretize_block() -> c_uint;
     pub safe fn holdfast_dense_threads(n: c_longlong) -> c_uint;
     pub safe fn holdfast_dense_blocks(count: c_longlong, n: c_longlong, m: c_longlong) -> c_longlong;
-    pub safe fn holdfast_dense_shared(which: &RawInstantiation, n: c_longlong) -> c_longlong;
-    pub safe fn holdfast_dense_scan_shared(which: &RawInstantiation, n: c_longlong) -> c_longlong;
+    pub safe fn holdfast_dense_shared(which: &RawInstantiation, n: c_longlong, of: c_int) -> c_longlong;
     pub safe fn holdfast_scan_threads() -> c_uint;
     pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;
     pub safe fn holdfast_scan_lanes(few: c_int) -> c_int;

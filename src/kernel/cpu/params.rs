@@ -14,12 +14,12 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 #[allow(dead_code, reason = "the build script is what reads it")]
 pub const LAYOUTS: [Layout; 24] = [
     RawInstantiation::LAYOUT,
+    RawOperands::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
     RawBackward::LAYOUT,
     RawDerivatives::LAYOUT,
     RawDense::LAYOUT,
-    RawDenseScan::LAYOUT,
     BackwardShape::LAYOUT,
     BackwardWorkspace::LAYOUT,
     Elementary::LAYOUT,
@@ -39,12 +39,14 @@ pub const LAYOUTS: [Layout; 24] = [
     RawMeasure::LAYOUT,
 ];
 
+// One that begins with another's fields has these as `operands`, and in C++ inherits them.
 macro_rules! c_struct {
-    ($(#[$meta:meta])* $name:ident = $theirs:literal { $($field:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* $name:ident $(: $base:ident)? = $theirs:literal { $($field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
         #[repr(C)]
         pub struct $name {
+            $(pub operands: $base,)?
             $(pub $field: $type,)*
         }
 
@@ -75,7 +77,7 @@ c_struct! {
 }
 
 c_struct! {
-    RawScan = "holdfast_launch::ScanParams" {
+    RawOperands = "holdfast_launch::ScanOperands" {
         u: *const c_void,
         delta: *const c_void,
         a: *const c_void,
@@ -84,18 +86,29 @@ c_struct! {
         d: *const c_void,
         z: *const c_void,
         delta_bias: *const c_void,
-        out: *mut c_void,
-        last_state: *mut c_void,
-        workspace: *mut c_void,
-        chunk_steps: *mut c_void,
+        initial_state: *const c_void,
         batch: c_longlong,
         dim: c_longlong,
         dstate: c_longlong,
         seqlen: c_longlong,
         groups: c_longlong,
+        delta_softplus: c_int,
+        method: c_int,
+        input: c_int,
+        variable_b: c_int,
+        variable_c: c_int,
+        width: c_int,
+    }
+}
+
+c_struct! {
+    RawScan: RawOperands = "holdfast_launch::ScanParams" {
+        out: *mut c_void,
+        last_state: *mut c_void,
+        workspace: *mut c_void,
+        chunk_steps: *mut c_void,
         chunks: c_longlong,
         chunk_len: c_longlong,
-        delta_softplus: c_int,
     }
 }
 
@@ -130,15 +143,7 @@ c_struct! {
 unsafe impl Sync for RawMeasure {}
 
 c_struct! {
-    RawBackward = "holdfast_launch::BackwardParams" {
-        u: *const c_void,
-        delta: *const c_void,
-        a: *const c_void,
-        b: *const c_void,
-        c: *const c_void,
-        d: *const c_void,
-        z: *const c_void,
-        delta_bias: *const c_void,
+    RawBackward: RawOperands = "holdfast_launch::BackwardParams" {
         dout: *const c_void,
         dlast_state: *const c_void,
         grad_u: *mut c_void,
@@ -149,21 +154,15 @@ c_struct! {
         grad_d: *mut c_void,
         grad_z: *mut c_void,
         grad_delta_bias: *mut c_void,
+        grad_initial_state: *mut c_void,
         states: *mut c_void,
         a_sums: *mut c_void,
         b_sums: *mut c_void,
         c_sums: *mut c_void,
         d_sums: *mut c_void,
         delta_bias_sums: *mut c_void,
-        batch: c_longlong,
-        dim: c_longlong,
-        dstate: c_longlong,
-        seqlen: c_longlong,
-        groups: c_longlong,
-        delta_softplus: c_int,
-        width: c_int,
-        variable_b: c_int,
-        variable_c: c_int,
+        cotangents: *mut c_void,
+        is_dense: c_longlong,
     }
 }
 
@@ -204,36 +203,6 @@ c_struct! {
 unsafe impl Sync for RawDense {}
 
 c_struct! {
-    RawDenseScan = "holdfast_launch::DenseScanParams" {
-        u: *const c_void,
-        delta: *const c_void,
-        a: *const c_void,
-        b: *const c_void,
-        c: *const c_void,
-        d: *const c_void,
-        z: *const c_void,
-        delta_bias: *const c_void,
-        initial_state: *const c_void,
-        out: *mut c_void,
-        last_state: *mut c_void,
-        workspace: *mut c_void,
-        batch: c_longlong,
-        dim: c_longlong,
-        dstate: c_longlong,
-        seqlen: c_longlong,
-        groups: c_longlong,
-        delta_softplus: c_int,
-        method: c_int,
-        input: c_int,
-        variable_b: c_int,
-        variable_c: c_int,
-    }
-}
-
-// SAFETY: as for RawScan; each team has its own channel.
-unsafe impl Sync for RawDenseScan {}
-
-c_struct! {
     /// What a backward scan's workspace depends on.
     BackwardShape = "holdfast_launch::BackwardShape" {
         batch: c_longlong,
@@ -246,6 +215,7 @@ c_struct! {
         variable_b: c_int,
         variable_c: c_int,
         element: c_int,
+        is_dense: c_int,
     }
 }
 
@@ -259,6 +229,7 @@ c_struct! {
         c_sums: c_longlong,
         d_sums: c_longlong,
         delta_bias_sums: c_longlong,
+        cotangents: c_longlong,
         bytes: c_longlong,
     }
 }

@@ -213,7 +213,6 @@ impl Gpu {
             Params::Backward(params) => (params as *const _ as *const c_void).cast(),
             Params::Differentiate(params) => (params as *const _ as *const c_void).cast(),
             Params::Dense(params) => (params as *const _ as *const c_void).cast(),
-            Params::DenseScan(params) => (params as *const _ as *const c_void).cast(),
             Params::Evaluate(params) => (params as *const _ as *const c_void).cast(),
             Params::Function(params) => (params as *const _ as *const c_void).cast(),
             Params::Judge(params) => (*params as *const RawJudge).cast(),

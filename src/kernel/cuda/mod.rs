@@ -257,11 +257,9 @@ impl Backend for CudaBackend {
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f32>>> {
-        let kernel = Kernel::Backward(Instantiation::for_problem(method, problem));
         let run = || {
-            Ok(self
-                .run(kernel, || Job::backward(method, problem, given, problem.input.into()))?
-                .gradients(problem))
+            let job = Job::backward(method, problem, given, problem.input.into());
+            Ok(self.run(job.kernel, || job)?.gradients(problem))
         };
         Some(shapes::check_backward(problem, given).and_then(|()| run()))
     }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelError;
 use crate::kernel::cpu::params::{
-    RawBackward, RawDense, RawDenseScan, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge,
-    RawMeasure, RawScan,
+    RawBackward, RawDense, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawMeasure,
+    RawScan,
 };
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
@@ -94,7 +94,6 @@ pub enum Params<'a> {
     Backward(RawBackward),
     Differentiate(RawDerivatives),
     Dense(RawDense),
-    DenseScan(RawDenseScan),
     Judge(&'a RawJudge),
     Evaluate(RawEvaluate),
     Function(RawFunction),

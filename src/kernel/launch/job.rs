@@ -16,7 +16,7 @@ use crate::problem::dense::DenseProblem;
 use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape};
 use crate::promise::Tier;
-use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
+use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::{
     CoefficientGradients, Coefficients, GradientName, Gradients, StepName, Tensor, TensorName, Tensors,
 };
@@ -30,11 +30,14 @@ pub(super) const DENSE_SCAN_INPUTS: [&str; 9] =
     ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state"];
 pub(super) const BACKWARD_INPUTS: [&str; 10] =
     ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state"];
+/// Inputs of gradients of scans with a dense A.
+pub(super) const DENSE_BACKWARD_INPUTS: [&str; 11] =
+    ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state", "initial_state"];
 pub(super) const DIFFERENTIATE_INPUTS: [&str; 2] = ["delta", "A"];
 pub(super) const MEASURE_INPUTS: [&str; 1] = ["z"];
 
-/// What a backward scan computes, in the order of its outputs and of [`Problem::inputs`].
-pub(super) const GRADIENTS: [GradientName; 8] = [U, Delta, A, B, C, D, Z, DeltaBias];
+/// What a backward scan computes, in the order of its outputs and of [`Problem::inputs`]; the last of a dense A alone.
+pub(super) const GRADIENTS: [GradientName; 9] = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState];
 
 /// Tensors' bytes, of which some may be missing.
 pub type Bytes = Vec<Option<Vec<u8>>>;
@@ -167,7 +170,12 @@ fn scan_inputs(problem: &Problem, storage: Element) -> Bytes {
 }
 
 /// What the workspace of a backward scan depends on, whose arithmetic is this.
-pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5], arithmetic: Element) -> BackwardShape {
+pub(super) fn backward_shape(
+    which: Instantiation,
+    is_dense: bool,
+    sizes: [usize; 5],
+    arithmetic: Element,
+) -> BackwardShape {
     let [batch, dim, dstate, seqlen, groups] = sizes.map(|size| size as i64);
     BackwardShape {
         batch,
@@ -180,6 +188,7 @@ pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5], arithmetic
         variable_b: (which.b == Operand::Variable).into(),
         variable_c: (which.c == Operand::Variable).into(),
         element: arithmetic.size() as i32,
+        is_dense: is_dense.into(),
     }
 }
 
@@ -276,18 +285,18 @@ impl Job {
     /// Gradients likewise.
     pub fn borrowed_backward(which: Instantiation, shape: Shape, delta_softplus: bool) -> Self {
         let sizes = sizes_of(shape);
-        let bytes = workspace_of(&backward_shape(which, sizes, Element::F32)).bytes as usize;
+        let bytes = workspace_of(&backward_shape(which, false, sizes, Element::F32)).bytes as usize;
         let workspace = Output::workspace(Element::F32, bytes.div_ceil(Element::F32.size()));
         Job { delta_softplus, workspace, ..Job::of(Kernel::Backward(which), sizes, Vec::new()) }
     }
 
     /// The gradients of a scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or
-    /// double for a lifted kernel, whose gradients are all of double then.
+    /// double for a lifted kernel, whose gradients are all of double then. A dense A has a kernel of its own.
     pub fn backward(method: Method, problem: &Problem, given: &OutputGradients, storage: Element) -> Self {
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
         let sizes = [batch, dim, dstate, seqlen, groups];
-        let which = Instantiation::for_problem(method, problem);
-        let arithmetic = if storage == Element::F64 { storage } else { Element::F32 };
+        let (which, is_dense) = (Instantiation::for_problem(method, problem), problem.is_dense());
+        let arithmetic = if storage == Element::F64 || is_dense { Element::F64 } else { Element::F32 };
         let element = |name| match storage {
             Element::F64 => storage,
             _ => problem.gradient::<f32>(name, Vec::new()).element.into(),
@@ -301,13 +310,19 @@ impl Job {
         let mut inputs = scan_inputs(problem, storage);
         inputs.push(Some(storage.encode(&given.dout)));
         inputs.push(given.dlast_state.as_ref().map(|values| Element::F32.encode(values)));
-        let bytes = workspace_of(&backward_shape(which, sizes, arithmetic)).bytes as usize;
-        let outputs = GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect();
+        let bytes = workspace_of(&backward_shape(which, is_dense, sizes, arithmetic)).bytes as usize;
+        let mut outputs: Vec<Output> = GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect();
+        let kernel = if is_dense { Kernel::DenseBackward(which) } else { Kernel::Backward(which) };
+        if is_dense {
+            inputs.push(problem.initial_state.as_ref().map(|values| Element::F32.encode(values)));
+        } else {
+            outputs.truncate(GRADIENTS.len() - 1);
+        }
         Job {
             delta_softplus: problem.delta_softplus,
             workspace: Output::workspace(arithmetic, bytes.div_ceil(arithmetic.size())),
             inputs,
-            ..Job::of(Kernel::Backward(which), sizes, outputs)
+            ..Job::of(kernel, sizes, outputs)
         }
     }
 

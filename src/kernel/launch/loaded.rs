@@ -5,17 +5,23 @@ use std::ptr::null_mut;
 use super::buffer::{Buffer, Guarding, POISON};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::job::{
-    BACKWARD_INPUTS, Bytes, DENSE_SCAN_INPUTS, DIFFERENTIATE_INPUTS, DISCRETIZE_INPUTS, GRADIENTS, Job,
-    MEASURE_INPUTS, Output, SCAN_INPUTS, backward_shape, directions, workspace_of,
+    BACKWARD_INPUTS, Bytes, DENSE_BACKWARD_INPUTS, DENSE_SCAN_INPUTS, DIFFERENTIATE_INPUTS,
+    DISCRETIZE_INPUTS, GRADIENTS, Job, MEASURE_INPUTS, Output, SCAN_INPUTS, backward_shape, directions,
+    workspace_of,
 };
 use crate::kernel::CpuBackend;
 use crate::kernel::cpu::ffi::{
-    self, RawBackward, RawDense, RawDenseScan, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure,
-    RawScan,
+    self, DenseUse, RawBackward, RawDense, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure,
+    RawOperands, RawScan,
 };
 use crate::kernel::launch::Result;
-use crate::kernel::registry::{Dense, Kernel};
+use crate::kernel::registry::{Dense, Instantiation, Kernel};
+use crate::method::Method;
+use crate::promise::Tier;
 use crate::tensor::StepName;
+
+/// Place of the initial state among [`DENSE_BACKWARD_INPUTS`].
+const INITIAL_STATE_OF_GRADIENTS: usize = 10;
 
 /// Threads of a block of `kernels/bench/`.
 const MEASURE_THREADS: usize = 256;
@@ -50,7 +56,8 @@ impl Job {
             Kernel::Discretize { .. } | Kernel::Dense(_) => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
             Kernel::DenseScan(_) => (&DENSE_SCAN_INPUTS, 2),
-            Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
+            Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len() - 1),
+            Kernel::DenseBackward(_) => (&DENSE_BACKWARD_INPUTS, GRADIENTS.len()),
             Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, StepName::ALL.len()),
             Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
             // The judge's rows stay on the device from one launch to the next; sums come after a scan.
@@ -84,6 +91,29 @@ impl Job {
         let input = |i: usize| at.inputs[i] as usize as *const _;
         let output = |i: usize| at.outputs[i] as usize as *mut _;
         let [first, second, dstate, seqlen, groups] = self.sizes.map(|size| size as i64);
+        let initial_state = |i: usize| if at.inputs.len() > i { input(i) } else { std::ptr::null() };
+        let operands = |which: RawInstantiation, given: usize| RawOperands {
+            u: input(0),
+            delta: input(1),
+            a: input(2),
+            b: input(3),
+            c: input(4),
+            d: input(5),
+            z: input(6),
+            delta_bias: input(7),
+            initial_state: initial_state(given),
+            batch: first,
+            dim: second,
+            dstate,
+            seqlen,
+            groups,
+            delta_softplus: self.delta_softplus.into(),
+            method: which.method,
+            input: which.input,
+            variable_b: which.variable_b,
+            variable_c: which.variable_c,
+            width: 1 + which.complex,
+        };
         let (kernel, image) = (self.kernel, self.image.as_ref());
         // No grid is empty; an element-wise kernel itself stops at n.
         let element_wise = |params| Launch {
@@ -101,6 +131,15 @@ impl Job {
             blocks: blocks() as u32,
             threads: CpuBackend::block_threads() as u32,
             shared: shared as u32,
+            params,
+        };
+        // A team of threads for each channel of the batch.
+        let dense = |which: Instantiation, of: DenseUse, params| Launch {
+            kernel,
+            image,
+            blocks: ffi::holdfast_dense_blocks(first * second, dstate, 1) as u32,
+            threads: ffi::holdfast_dense_threads(dstate),
+            shared: ffi::holdfast_dense_shared(&which.into(), dstate, of as i32) as u32,
             params,
         };
         match kernel {
@@ -141,43 +180,8 @@ impl Job {
                     image,
                     blocks: ffi::holdfast_dense_blocks(count, n, m) as u32,
                     threads: ffi::holdfast_dense_threads(n),
-                    shared: ffi::holdfast_dense_shared(&which, n) as u32,
+                    shared: ffi::holdfast_dense_shared(&which, n, DenseUse::Steps as i32) as u32,
                     params: Params::Dense(params),
-                }]
-            }
-            Kernel::DenseScan(which) => {
-                let raw = RawInstantiation::from(which);
-                let params = RawDenseScan {
-                    u: input(0),
-                    delta: input(1),
-                    a: input(2),
-                    b: input(3),
-                    c: input(4),
-                    d: input(5),
-                    z: input(6),
-                    delta_bias: input(7),
-                    initial_state: input(8),
-                    out: output(0),
-                    last_state: output(1),
-                    workspace: at.workspace as usize as *mut _,
-                    batch: first,
-                    dim: second,
-                    dstate,
-                    seqlen,
-                    groups,
-                    delta_softplus: self.delta_softplus.into(),
-                    method: raw.method,
-                    input: raw.input,
-                    variable_b: raw.variable_b,
-                    variable_c: raw.variable_c,
-                };
-                vec![Launch {
-                    kernel,
-                    image,
-                    blocks: ffi::holdfast_dense_blocks(first * second, dstate, 1) as u32,
-                    threads: ffi::holdfast_dense_threads(dstate),
-                    shared: ffi::holdfast_dense_scan_shared(&raw, dstate) as u32,
-                    params: Params::DenseScan(params),
                 }]
             }
             Kernel::Measure(operation) => {
@@ -199,21 +203,17 @@ impl Job {
                     params: Params::Measure(params),
                 }]
             }
-            Kernel::Backward(which) => {
-                let shape = backward_shape(which, self.sizes, self.workspace.element);
+            Kernel::Backward(which) | Kernel::DenseBackward(which) => {
+                let is_dense = matches!(kernel, Kernel::DenseBackward(_));
+                let shape = backward_shape(which, is_dense, self.sizes, self.workspace.element);
                 let parts = workspace_of(&shape);
                 let part = |offset: i64| (at.workspace as usize + offset as usize) as *mut _;
                 // What the problem lacks has no gradient.
-                let optional = |i: usize| if at.inputs[i] == 0 { null_mut() } else { output(i) };
-                let params = Params::Backward(RawBackward {
-                    u: input(0),
-                    delta: input(1),
-                    a: input(2),
-                    b: input(3),
-                    c: input(4),
-                    d: input(5),
-                    z: input(6),
-                    delta_bias: input(7),
+                let optional = |of: usize, i: usize| {
+                    if at.inputs.get(of).is_none_or(|&address| address == 0) { null_mut() } else { output(i) }
+                };
+                let params = RawBackward {
+                    operands: operands(which.into(), INITIAL_STATE_OF_GRADIENTS),
                     dout: input(8),
                     dlast_state: input(9),
                     grad_u: output(0),
@@ -221,25 +221,20 @@ impl Job {
                     grad_a: output(2),
                     grad_b: output(3),
                     grad_c: output(4),
-                    grad_d: optional(5),
-                    grad_z: optional(6),
-                    grad_delta_bias: optional(7),
+                    grad_d: optional(5, 5),
+                    grad_z: optional(6, 6),
+                    grad_delta_bias: optional(7, 7),
+                    grad_initial_state: optional(INITIAL_STATE_OF_GRADIENTS, 8),
                     states: part(parts.states),
                     a_sums: part(parts.a_sums),
                     b_sums: part(parts.b_sums),
                     c_sums: part(parts.c_sums),
                     d_sums: part(parts.d_sums),
                     delta_bias_sums: part(parts.delta_bias_sums),
-                    batch: first,
-                    dim: second,
-                    dstate,
-                    seqlen,
-                    groups,
-                    delta_softplus: self.delta_softplus.into(),
-                    width: shape.width,
-                    variable_b: shape.variable_b,
-                    variable_c: shape.variable_c,
-                });
+                    cotangents: part(parts.cotangents),
+                    is_dense: is_dense.into(),
+                };
+                let params = Params::Backward(params);
                 let sums = Launch {
                     kernel: Kernel::Sums(which.input),
                     image: self.image_then.as_ref(),
@@ -248,10 +243,12 @@ impl Job {
                     shared: 0,
                     params,
                 };
-                vec![scan(0, params), sums]
+                let own = if is_dense { dense(which, DenseUse::Gradients, params) } else { scan(0, params) };
+                vec![own, sums]
             }
             Kernel::Scan(_)
             | Kernel::ChunkSteps(_)
+            | Kernel::DenseScan(_)
             | Kernel::Misbehave(_)
             | Kernel::Judge(_)
             | Kernel::Evaluate(_)
@@ -261,28 +258,24 @@ impl Job {
                 let chunk_len = self.chunk_len as i64;
                 let chunks = ffi::holdfast_chunks(seqlen, chunk_len);
                 let steps = self.before_chunk_steps();
+                let which = match kernel {
+                    Kernel::Scan(which) | Kernel::ChunkSteps(which) | Kernel::DenseScan(which) => {
+                        which.into()
+                    }
+                    _ => RawInstantiation::of_elements(Method::Zoh, weights, Tier::Accurate),
+                };
                 let params = Params::Scan(RawScan {
-                    u: input(0),
-                    delta: input(1),
-                    a: input(2),
-                    b: input(3),
-                    c: input(4),
-                    d: input(5),
-                    z: input(6),
-                    delta_bias: input(7),
+                    operands: operands(which, 8),
                     out: output(0),
                     last_state: output(1),
                     workspace: at.workspace as usize as *mut _,
                     chunk_steps: (at.workspace as usize + steps) as *mut _,
-                    batch: first,
-                    dim: second,
-                    dstate,
-                    seqlen,
-                    groups,
                     chunks,
                     chunk_len,
-                    delta_softplus: self.delta_softplus.into(),
                 });
+                if let Kernel::DenseScan(which) = kernel {
+                    return vec![dense(which, DenseUse::Scans, params)];
+                }
                 let shared = CpuBackend::shared_bytes(dstate as usize, weights);
                 let Kernel::ChunkSteps(which) = kernel else { return vec![scan(shared, params)] };
                 let directions = directions(kernel) as i32;

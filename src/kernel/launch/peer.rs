@@ -65,6 +65,7 @@ impl Opponent for Peer {
         else {
             return Err(DeviceError::Fault("peers compute forward scans alone".to_owned()));
         };
+        let given = &params.operands;
         let scan = RawPeerScan {
             version: VERSION,
             gpu: gpu.into(),
@@ -73,19 +74,10 @@ impl Opponent for Peer {
             complex: (which.weights == Weights::Complex).into(),
             variable_b: (which.b == Operand::Variable).into(),
             variable_c: (which.c == Operand::Variable).into(),
-            delta_softplus: params.delta_softplus,
-            inputs: [
-                params.u,
-                params.delta,
-                params.a,
-                params.b,
-                params.c,
-                params.d,
-                params.z,
-                params.delta_bias,
-            ],
+            delta_softplus: given.delta_softplus,
+            inputs: [given.u, given.delta, given.a, given.b, given.c, given.d, given.z, given.delta_bias],
             outputs: [params.out, params.last_state],
-            sizes: [params.batch, params.dim, params.dstate, params.seqlen, params.groups],
+            sizes: [given.batch, given.dim, given.dstate, given.seqlen, given.groups],
         };
         // SAFETY: the symbol was there when the library was loaded; the header says what it is.
         let function = unsafe { self.library.get::<Scan>(SYMBOL.as_bytes()) };

@@ -31,7 +31,7 @@ use super::total::Total;
 use crate::formula::Function::{Phi, Power};
 use crate::formula::{Term, Transition};
 use crate::judge::budget::coupled::{
-    After, Coupled, NUDGE, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, matrix,
+    After, Coupled, NUDGE, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, matrix, stored,
 };
 use crate::judge::budget::states;
 use crate::judge::dense::bounds::{Bounded, Derivative, Matrix, System, least, sizes};
@@ -208,7 +208,8 @@ impl Channel<'_> {
             }
         }
         let first = ways[0].1.last();
-        let initial = (0..n).map(|i| total(first.x[i], first.error.0[i])).collect();
+        let initial = first.x.iter().zip(first.error.0.iter());
+        let initial = initial.map(|(p, error)| total(*p, stored(contract, p, *error))).collect();
         readout.finish(&mut du, &mut ddelta, &mut y, (n, width));
         let mut bias = Total::default();
         if problem.delta_bias.is_some() {
