@@ -16,7 +16,7 @@
 // did, of which 64 states leave no room; and equal steps cost one derivative together. Where Δ, or B under a φ-function, vary at every position,
 // a position costs about eight steps of the forward scan.
 // Sums have one order. What channels of a group and items of a batch share, sum_gradients adds up (selective_scan_backward.cu).
-// Expected cost: 2 n³ flops (complex: 8 n³) for each of 45 + 3s products of a distinct step; for each position 12 n² flops and 16 n² bytes
+// Expected cost: 2 n³ flops (complex: 8 n³) for each of 48 + 3s products of a distinct step; for each position 12 n² flops and 16 n² bytes
 // of G, and 8 n for what is kept of a state, written and read.
 #include "dense_scan.cuh"
 #include "selective_scan_backward.cuh"
@@ -35,6 +35,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
   // Vectors in shared memory. Those of two directions are neighbours: x before a position, p, what Ā (bilinear: R) makes of x, and what its
   // transpose does of p. Others: B, B̄, ∂B̄/∂Δ (RB), q; from kFree on what is made on the way, of which steps overwrite the last six.
   enum Vector : int { kX, kP = 2, kOn = 4, kThrough = 6, kB = 8, kBBar, kSlope, kQ, kFree };
+  static_assert(kFree + 12 == holdfast_launch::kVectorPanels * kPanel, "as many vectors as columns of the panels");
 
   const BackwardParams& to;
   const long long n;
@@ -122,7 +123,7 @@ struct DenseBackward : DenseChannel<kComplex, double> {
     return static_cast<W*>(to.states)[((way * p.batch * p.dim + row) * p.seqlen + l) * n + r];
   }
 
-  // ∂L/∂s and ω of it.
+  // ∂L/∂s
   HOLDFAST_DEVICE T arriving(long long l) const { return item(to.dout, l) * (p.z ? gate(item(p.z, l)) : T(1)); }
 
   // z of a step, or its powers, times B; and Δ's derivative of B̄.
@@ -473,6 +474,8 @@ struct DenseBackward : DenseChannel<kComplex, double> {
   }
 
   HOLDFAST_DEVICE void run() {
+    // Teams without a channel have the last one's, whose workspace others write. Whole warps of these have nothing to do.
+    if (team.lanes <= kWarp && !team.any(team.writes)) return;
     constexpr int kVectors = holdfast_launch::kVectorPanels * kPanel;
     for (int i = 0; i < kVectors; ++i) {
       for (int r = team.id; r < team.padded; r += team.lanes) entry(i, r) = number<W>(0);

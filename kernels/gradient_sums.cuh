@@ -20,7 +20,7 @@ HOLDFAST_DEVICE double sum_of(const Number* first, long long stride, long long c
   return sum;
 }
 
-// What blocks and the channels of a batch leave of A, B, C, D and delta_bias, one number a thread.
+// Sums of what blocks and the channels of a batch leave of A, B, C, D and delta_bias, one number a thread.
 template <class Input, class T>
 struct GradientSums {
   const BackwardParams& p;

@@ -26,7 +26,7 @@ struct ScanOperands {
   int width;  // 1 for real weights, 2 for complex
 };
 
-// Of a selective scan.
+// Parameters of a selective scan.
 struct ScanParams : ScanOperands {
   void* out;
   void* last_state;   // arithmetic type; f32 of a dense A

@@ -8,11 +8,11 @@
 
 namespace holdfast_launch {
 
-// Of a backward scan, and of the kernel that sums what its blocks leave. Layouts as in spec.md §3 and §6.
+// Parameters of a backward scan, and of the kernel that sums what its blocks leave. Layouts as in spec.md §3 and §6.
 struct BackwardParams : ScanOperands {
   const void* dout;          // input type
   const float* dlast_state;  // or null
-  // Gradients, laid out and stored as what they are of; weights and sums of the arithmetic type.
+  // Gradients, laid out and stored as what they are of; weights and sums of the arithmetic type, but of a dense A weights in f32.
   void* grad_u;
   void* grad_delta;
   void* grad_a;
@@ -33,7 +33,7 @@ struct BackwardParams : ScanOperands {
   long long is_dense;  // whether A is
 };
 
-// Of element-wise derivatives: Ā, its slope by z, h = B̄/B, ∂h/∂Δ and ∂h/∂A. Arrays of n; complex numbers are two neighbours, re
+// Parameters of element-wise derivatives: Ā, its slope by z, h = B̄/B, ∂h/∂Δ and ∂h/∂A. Arrays of n; complex numbers are two neighbours, re
 // then im. Results have the arithmetic type.
 struct DerivativeParams {
   const float* delta;
@@ -54,7 +54,7 @@ constexpr int kSumThreads = 256;
 // arithmetic type.
 struct BackwardWorkspace {
   // (directions, batch, dim, packets, dstate)·width: what is carried into each packet of neighbouring positions. Once a tile
-  // is done, its first packet's carry the cotangents on.
+  // is done, its first packet's carry the cotangents on. With a dense A the states before each position, and of poly its cotangents.
   long long states;
   // (batch, dim, dstate)·width doubles: what a channel adds to the gradient of A.
   long long a_sums;
@@ -62,7 +62,7 @@ struct BackwardWorkspace {
   long long b_sums, c_sums;
   // (batch, dim, kLanes) doubles: what each lane of a channel adds to the gradients of D and delta_bias.
   long long d_sums, delta_bias_sums;
-  // Of a dense A, a matrix for each channel of the batch, in the rows of shared memory (launch_dense.cuh): the cotangent of Ā.
+  // A matrix for each channel of the batch, in the rows of shared memory (launch_dense.cuh): the cotangent of Ā.
   long long cotangents;
   long long bytes;
 };

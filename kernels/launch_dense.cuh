@@ -56,6 +56,7 @@ HOLDFAST_EVERYWHERE constexpr int dense_row(int n, int size) { return dense_side
 enum DenseUse : int { kSteps, kScans, kGradients };
 // Panels of vectors that gradients are made of. Of the first ones a step takes a column each.
 constexpr int kVectorPanels = 6;
+static_assert(kVectorPanels >= 2 * highest_phi(4), "a step has two panels for each φ-function");
 // Numbers that a matrix has in shared memory. The exponential: three matrices, and two panels for each φ-function or for rk4's polynomial.
 // The quotient: a matrix, a panel, two columns, a row, and two numbers for each row. Scans: beside their step two states in turn, B and B̄.
 HOLDFAST_EVERYWHERE constexpr int dense_numbers(int n, int size, int method, DenseUse use) {

@@ -21,7 +21,7 @@ struct Positions {
       : first(static_cast<int>(at)),
         valid(seqlen - at < 0 ? 0 : seqlen - at < items ? static_cast<int>(seqlen - at) : items),
         wide(seqlen % items == 0) {}
-  // Of those at which so many are left.
+  // Those at which so many are left.
   HOLDFAST_DEVICE Positions(int at, int items, int left, bool wide_)
       : first(at), valid(left < 0 ? 0 : left < items ? left : items), wide(wide_) {}
 };
@@ -57,7 +57,7 @@ HOLDFAST_DEVICE void widen(const Loaded<Stored, kCount>& loaded, T (&to)[kCount]
   HOLDFAST_UNROLL
   for (int i = 0; i < kCount; ++i) to[i] = static_cast<T>(widened_load(loaded.item(i)));
 }
-// Of a row of numbers that are complex where there are twice as many.
+// Numbers of a row that are complex where there are twice as many.
 template <class T, class Stored, int kCount>
 HOLDFAST_DEVICE void widen(const Loaded<Stored, 2 * kCount>& loaded, Complex<T> (&to)[kCount]) {
   T parts[2 * kCount];

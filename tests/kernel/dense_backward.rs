@@ -68,28 +68,28 @@ fn a_diagonal_matrix_has_a_diagonal_scans_gradients(
 }
 
 /// Teams of a warp differentiate their steps together, each of which ends where it ends alone.
-#[test]
-fn an_item_alone_has_the_same_bits() {
-    let mut rng = generator("an_item_alone_has_the_same_bits");
+#[rstest]
+fn a_row_alone_has_the_same_bits(#[values((3, 1), (1, 3))] (batch, dim): (usize, usize)) {
+    use GradientName::{A, B, C, Delta, InitialState, U};
+    let mut rng = generator("a_row_alone_has_the_same_bits");
     for n in [1, 5, 16] {
-        let mut all = random(&Layout::plain(3, 1, n, 12), &mut rng);
-        let states = all.shape.batch * n;
-        all.initial_state = Some((0..states).map(|_| rng.random_range(-1.0..1.0)).collect());
+        let mut all = random(&Layout::plain(batch, dim, n, 12), &mut rng);
+        all.initial_state = Some((0..3 * n).map(|_| rng.random_range(-1.0..1.0)).collect());
         let given = given(&all, &mut rng);
         for method in Method::ALL {
             let got = gradients(method, &all, &given);
-            assert_eq!(
-                got.zip(&gradients(method, &all, &given))
-                    .filter(|(_, l, r)| bits(&l.values) != bits(&r.values))
-                    .count(),
-                0
-            );
-            for item in 0..3 {
-                let one = |values: &[f32], len: usize| values[item * len..][..len].to_vec();
+            let again = gradients(method, &all, &given);
+            assert!(got.zip(&again).all(|(_, l, r)| bits(&l.values) == bits(&r.values)), "{method} {n}");
+            for row in 0..3 {
+                let one = |values: &[f32], len: usize| values[row * len..][..len].to_vec();
+                let own = |values: &[f32], len: usize| if dim == 1 { values.to_vec() } else { one(values, len) };
                 let alone = Problem {
-                    shape: Shape { batch: 1, ..all.shape },
+                    shape: Shape { batch: 1, dim: 1, ..all.shape },
                     u: one(&all.u, 12),
                     delta: one(&all.delta, 12),
+                    a: own(&all.a, n * n),
+                    b: own(&all.b, n),
+                    c: own(&all.c, n),
                     initial_state: all.initial_state.as_ref().map(|values| one(values, n)),
                     ..all.clone()
                 };
@@ -98,9 +98,10 @@ fn an_item_alone_has_the_same_bits() {
                     dlast_state: given.dlast_state.as_ref().map(|values| one(values, n)),
                 };
                 let of_one = gradients(method, &alone, &given);
-                for name in [GradientName::U, GradientName::Delta, GradientName::InitialState] {
+                // Those of weights are sums over items.
+                for name in [U, Delta, InitialState, A, B, C].into_iter().take(if dim == 1 { 3 } else { 6 }) {
                     let of_all = one(&got[name].values, of_one[name].values.len());
-                    assert_eq!(bits(&of_one[name].values), bits(&of_all), "{method} {n} {name} {item}");
+                    assert_eq!(bits(&of_one[name].values), bits(&of_all), "{method} {n} {name} {row}");
                 }
             }
         }

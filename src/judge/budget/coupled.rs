@@ -16,7 +16,7 @@
 //! |e_l| ≤ Σ_{k > l−h} |Φ_{l,k}| r_k + |Φ_{l,l−h}| |e_{l−h}|        |C_l e_l| ≤ Σ_{k > l−h} |C_l Φ_{l,k}| r_k + |C_l Φ_{l,l−h}| |e_{l−h}|
 //! ```
 //!
-//! where each |w| r may as well be ‖w‖ ρ with ρ ≥ ‖d‖, by the same sum in norms: bounds of exponentials are of norms, and their entries n
+//! where each |w| r may as well be ‖w‖ ρ with ρ ≥ ‖d‖, by the same sum in norms: bounds of exponentials of others are of norms, and their entries n
 //! times that. Whatever h is, these are products of Ā themselves, and not of their moduli, which would grow where the matrices decay. The
 //! larger h, the less is lost; it is as many as cost little ([`WINDOW`]). Everything here is the worst case: nothing is taken as random.
 //!

@@ -6,10 +6,10 @@
 //! **Products.** |fl(XY) − XY| ≤ γ|X||Y|, γ = nu; of complex ones each part has 2n roundings of at most |X||Y|, γ = 2√2·nu. So
 //! ‖fl(XY) − XY‖ ≤ γ‖X‖‖Y‖.
 //!
-//! **Exponentials.** x = z/2ˢ with θ = ‖x‖_∞ ≤ 2. Its series passes a term of degree k through at most k − 1 products and every term through a
-//! few sums; what is beyond its degree d is left. With Σ (k − 1)|x|ᵏ/k! = |x|e^{|x|} − e^{|x|} + I, entry by entry
+//! **Exponentials.** x = z/2ˢ with θ = ‖x‖_∞ ≤ 2. Its series, of blocks or by Horner's scheme, passes a term of degree k through at most k
+//! products and every term through a few sums; what is beyond its degree d is left. With Σ k|x|ᵏ/k! = |x|e^{|x|}, entry by entry
 //!
-//! |δe| ≤ E = γ(|x|e^{|x|} − e^{|x|} + I) + 5u e^{|x|} + |x|^{d+1}/(d+1)! e^{|x|},   and u|x|e^{|x|} where z is rounded.
+//! |δe| ≤ E = γ|x|e^{|x|} + 5u e^{|x|} + |x|^{d+1}/(d+1)! e^{|x|},   and u|x|e^{|x|} where z is rounded.
 //!
 //! A square X² of a matrix that is off by δX is off by XδX + δXX + δX² and its own rounding:
 //!
@@ -31,7 +31,8 @@
 //! a row of the corner having 2n terms; in norm 2(‖X‖₂ + ‖E‖)‖Λ‖ + 2‖E‖‖L‖ and the same roundings. L of a series is off by the derivatives of
 //! the above along |G|/2ˢ. What G itself is off goes through |X| alike, or comes to at most κ‖δG‖: ‖∫ e^{tz} D e^{(1−t)z} dt‖ is at most
 //! e^{‖x‖} for x, and 2‖e^x‖₂ times as much along 2D for 2x. One that squares both side by side, or scales G first, rounds no more. Roundings are
-//! the same ones whatever power of two scales G, given s.
+//! the same ones whatever power of two scales G, given s. More halvings leave less of a series and round more often: of these kernels, whose series
+//! in double leaves more than roundings, the larger of the bounds with the fewest and with the most counts, entry by entry.
 //!
 //! Series of these kernels are off entry by entry. Those of others may be quotients, whose errors have no regard for small entries or zeros of a
 //! triangle: they may be off by a norm wherever it is. ‖|x|ᵏ‖ ≤ √n θᵏ, since a row's 2-norm is at most its 1-norm, so that norm is √n times the
@@ -120,7 +121,7 @@ impl Bounded {
         Bounded { norm: error.norm(), value, error }
     }
 
-    /// One of which the norm is known, too.
+    /// A matrix whose error has this norm at most, beside those of its entries.
     pub fn new(value: Matrix, error: DMatrix<f64>, norm: f64) -> Self {
         let norm = least(norm, error.norm());
         Bounded { value, error: error.map(|entry| least(entry, norm)), norm }
@@ -138,7 +139,7 @@ impl Bounded {
         Bounded { value: self.value, error: self.error * by, norm: self.norm * by }
     }
 
-    /// And an error in each entry.
+    /// Adds an error in each entry.
     fn and_lost(mut self, lost: f64) -> Self {
         self.norm += lost * (self.error.len() as f64).sqrt();
         self.error.add_scalar_mut(lost);
@@ -211,10 +212,21 @@ impl System {
         [self.z.norm(), self.of_state(Transition::Exponential).value.norm()]
     }
 
-    /// Derivative of e^z along a matrix that is off by so much, from z/2ˢ with this s at least, in the corner of an exponential of
+    /// Derivative of e^z along a matrix that is off by so much, from z/2ˢ with an s from the fewest to the most, in the corner of an exponential of
     /// [[z, G], [0, z]] (module documentation, "Derivatives").
-    pub fn derivative(&self, along: &Matrix, off: &DMatrix<f64>, halvings: usize) -> Derivative {
-        let halvings = halvings.max(self.halvings);
+    pub fn derivative(&self, along: &Matrix, off: &DMatrix<f64>, [fewest, most]: [usize; 2]) -> Derivative {
+        let mut found = self.halved(along, off, most);
+        if self.promise.is_known && fewest < most {
+            let other = self.halved(along, off, fewest);
+            found.of.error.zip_apply(&other.of.error, |error, other| *error = error.max(other));
+            found.of.norm = found.of.norm.max(other.of.norm);
+            found.sensitivity = found.sensitivity.max(other.sensitivity);
+        }
+        found
+    }
+
+    /// Derivative from z/2ˢ with this s.
+    fn halved(&self, along: &Matrix, off: &DMatrix<f64>, halvings: usize) -> Derivative {
         let half = 0.5f64.powi(halvings as i32);
         let (x, g) = (&self.z * Complex::from(half), along * Complex::from(half));
         let (gamma, lost) = (self.gamma() * (1.0 + self.promise.unit), self.lost());
@@ -239,8 +251,8 @@ impl System {
             let value = &now.value * &corner.value + &corner.value * &now.value;
             corner = Bounded::new(value, entries, norm + rounded.norm()).and_lost(lost);
             carried = both(&reach, &carried);
+            sensitivity *= spread + now.norm;
             now = self.squared(&now, spread, gamma);
-            sensitivity *= spread;
         }
         let norm = least(sensitivity * off.norm(), carried.norm());
         let error = corner.error + carried.map(|entry| least(entry, norm));
@@ -249,21 +261,17 @@ impl System {
 
     /// How far each entry of e^x may be off for a series, by moduli of x and their e^x.
     fn of_series(&self, x: &DMatrix<f64>, e: &DMatrix<f64>) -> DMatrix<f64> {
-        let (p, identity) = (x * e, DMatrix::identity(x.nrows(), x.nrows()));
+        let p = x * e;
         let [rest, _] = power_with(x, None, self.promise.degree + 1);
-        (&p - e + identity) * self.gamma() + e * (5.0 * self.promise.unit) + p * self.of_z() + rest * e
+        p * (self.gamma() + self.of_z()) + e * (5.0 * self.promise.unit) + rest * e
     }
 
-    /// And each entry of the derivative along g.
+    /// How far each entry of the derivative of e^x along g may be off for a series, by moduli of both.
     fn of_slope(&self, x: &DMatrix<f64>, g: &DMatrix<f64>) -> DMatrix<f64> {
         let [e, by] = series_with(x, g);
         let p_by = g * &e + x * &by;
         let [rest, rest_by] = power_with(x, Some(g), self.promise.degree + 1);
-        (&p_by - &by) * (2.0 * self.gamma())
-            + &by * (5.0 * self.promise.unit)
-            + p_by * self.of_z()
-            + rest_by * e
-            + rest * by
+        p_by * (2.0 * self.gamma() + self.of_z()) + &by * (5.0 * self.promise.unit) + rest_by * e + rest * by
     }
 
     /// Unit of z's rounding, where it is rounded.
@@ -271,9 +279,9 @@ impl System {
         if self.promise.rounds_z { self.promise.unit } else { 0.0 }
     }
 
-    /// Underflows of 2n roundings in each entry.
+    /// Underflows of some eight products of n terms in each entry, complex ones of 2n in each part.
     fn lost(&self) -> f64 {
-        2.0 * self.z.nrows() as f64 * self.promise.underflow
+        32.0 * self.z.nrows() as f64 * self.promise.underflow
     }
 
     /// The square of a matrix of which this is at least the 2-norm.
@@ -399,7 +407,7 @@ impl System {
         let start = &e * each + &size * &e * self.of_z() + rest * e;
         let theta = row_norm(&x);
         let norm = (each + self.of_z() * theta) * theta.exp() + self.promise.remainder(theta);
-        let lost = underflow * (n as f64 + 2.0);
+        let lost = 4.0 * underflow * (n as f64 + 2.0);
         let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&x, k)).collect();
         let mut sum = Bounded::by_entries(Matrix::zeros(n, columns), DMatrix::zeros(n, columns));
         sum.norm = 0.0;

@@ -248,7 +248,9 @@ impl CpuBackend {
     fn backward(&self, method: Method, problem: &Problem, given: &OutputGradients) -> Result<Returned> {
         check_processor()?;
         shapes::check_backward(problem, given)?;
-        let storage = if self.build.lifted { Element::F64 } else { problem.input.into() };
+        // Kernels with a dense A compute in double as they are.
+        let lifted = self.build.lifted && !problem.is_dense();
+        let storage = if lifted { Element::F64 } else { problem.input.into() };
         self.run(&Job::backward(method, problem, given, storage), None)
     }
 

@@ -184,7 +184,8 @@ def _launch(kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], device: 
 
 def _forward(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
     """The output and the last state."""
-    computed = torch.empty_like(given[0], memory_format=torch.contiguous_format), torch.empty_like(kernel.last_state)
+    contiguous = torch.contiguous_format
+    computed = torch.empty_like(given[0], memory_format=contiguous), torch.empty_like(kernel.last_state, memory_format=contiguous)
     _launch(kernel, given, computed, given[0].device)
     for watch in WATCHES:
         watch.saw(given, words, dict(zip(("out", "last_state"), computed)))

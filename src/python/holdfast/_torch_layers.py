@@ -30,8 +30,10 @@ def layer(name: str, scan: Callable[..., Any]) -> Callable[..., Any]:
     names = FUSED[name]
 
     def run(*given: Any, **named: Any) -> Any:
-        if len(given) > len(names):
-            raise TypeError(f"{name}() takes {len(names)} arguments, {len(given)} are given (hint: they end with {names[-1]})")
+        unknown = [one for one in named if one not in names]
+        if len(given) > len(names) or unknown:
+            found = ", ".join(unknown) or f"{len(given)} of them"
+            raise TypeError(f"{name}() has the arguments {', '.join(names)}, found {found} (hint: as mamba_ssm's or Vim's function has them)")
         return _layer(scan, **dict(zip(names, given)), **named)
 
     return run

@@ -6,10 +6,9 @@
 //! **Products** of these, such as ∂L/∂C = e x and ∂L/∂u = pᵀB̄, are off by what each factor is, times the other, and by a few roundings.
 //!
 //! **Exponentials.** ∂L/∂z and ∂L/∂B are the derivative of exp Wᵀ along G, as [`crate::truth::gradient`] has it: W is z and beside it B over a
-//! shift, as far as the form has φ-functions, and G has p xᵀ and cΔᵏu p. What computing that is off is what [`System::derivative`]
-//! has, in norm; a factor of 1 + K allows for one exponential for each of K φ-functions and one for e^z. B and G are scaled by powers of two,
-//! under which roundings stay the same ones, but for the halvings, which a large B or G drives: as many are taken as either asks for. What G is
-//! off, δG, comes to at most κ‖δG‖, κ being the derivative's sensitivity.
+//! shift, as far as the form has φ-functions, and G has p xᵀ and cΔᵏu p. [`System::derivative`] has how far computing that is off, and what an
+//! error of G makes of it; a factor of 1 + K allows for one exponential for each of K φ-functions and one for e^z. B and G are scaled by powers
+//! of two, under which roundings stay the same ones, but for the halvings, which a large B or G drives: from as many as z asks for to as many as all do.
 //!
 //! **Quotients.** With R = (I − αz)⁻¹ is ∂L/∂z = (Rᵀp)(Rx + αB̄u)ᵀ. R is off as inverses and solves are; Rx as well by what Ā x and x are off
 //! or round, since some have αĀx + (1 − α)x in its place, which cancels where z is large.
@@ -384,15 +383,16 @@ impl Pull<'_> {
         plain.view_mut((0, 0), (m, m)).copy_from(&w(1.0));
         // Who computes equal steps once has all of their shares in one exponential, and halves for these.
         plain.view_mut((0, m), (n, m)).copy_from(&(&g * Complex64::from(self.together)));
-        let halvings = system(plain.transpose()).halvings.max(system(plain).halvings);
+        let most = system(plain.transpose()).halvings.max(system(plain).halvings);
+        let fewest = system(z.transpose()).halvings.min(system(z.clone()).halvings);
         let mut along = Matrix::zeros(m, m);
         along.view_mut((0, 0), (n, m)).copy_from(&(&scaled / Complex64::from(by_g)));
-        // What G is off is no share of any exponential's.
+        // Errors of G are in no share of an exponential's.
         let count = 1.0 + formula.phis() as f64;
         let mut along_off = DMatrix::zeros(m, m);
         along_off.view_mut((0, 0), (n, m)).copy_from(&(&scaled_off / (by_g * count)));
-        let Derivative { of, sensitivity } = system(w(by_b)).derivative(&along, &along_off, halvings);
-        let underflows = 4.0 * (m * m) as f64 * (1.0 + sensitivity) * (1.0 + halvings as f64);
+        let Derivative { of, sensitivity } = system(w(by_b)).derivative(&along, &along_off, [fewest, most]);
+        let underflows = 4.0 * (m * m) as f64 * (1.0 + sensitivity) * (1.0 + most as f64);
         let lost = contract.dense.underflow * underflows;
         let part = |first: usize, columns: usize, by: f64| {
             let (value, error) =
