@@ -114,13 +114,16 @@ struct ScanParams {
   const float* d;           // or null
   const float* z;           // or null
   const float* delta_bias;  // or null
+  const float* initial_state;  // unused
+  long long batch, dim, dstate, seqlen, groups;
+  int delta_softplus;
+  int method, input, variable_b, variable_c;  // unused
+  int width;  // unused
   float* out;
   float* last_state;
   float* workspace;    // unused
   float* chunk_steps;  // unused
-  long long batch, dim, dstate, seqlen, groups;
   long long chunks, chunk_len;  // unused
-  int delta_softplus;
 };
 
 constexpr int kPoly = 3;
