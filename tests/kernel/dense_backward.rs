@@ -82,7 +82,8 @@ fn a_row_alone_has_the_same_bits(#[values((3, 1), (1, 3))] (batch, dim): (usize,
             assert!(got.zip(&again).all(|(_, l, r)| bits(&l.values) == bits(&r.values)), "{method} {n}");
             for row in 0..3 {
                 let one = |values: &[f32], len: usize| values[row * len..][..len].to_vec();
-                let own = |values: &[f32], len: usize| if dim == 1 { values.to_vec() } else { one(values, len) };
+                let own =
+                    |values: &[f32], len: usize| if dim == 1 { values.to_vec() } else { one(values, len) };
                 let alone = Problem {
                     shape: Shape { batch: 1, dim: 1, ..all.shape },
                     u: one(&all.u, 12),
