@@ -56,7 +56,7 @@ macro_rules! named {
             /// Every one, in order.
             pub const ALL: [$type; [$($name),*].len()] = [$($type::$variant),*];
 
-            /// What it is called wherever it is written or read.
+            /// Name by which it is written and read.
             pub fn name(self) -> &'static str {
                 match self {
                     $($type::$variant => $name,)*

@@ -137,7 +137,7 @@ macro_rules! computed {
         }
 
         impl $type {
-            /// What it is called wherever it is written or read.
+            /// Name by which it is written and read.
             pub fn name(self) -> &'static str {
                 match self {
                     $($type::$kind(name) => name.name(),)*
@@ -159,9 +159,8 @@ macro_rules! computed {
 }
 
 computed! {
-    /// What a verdict can be on: something that a scan computes, a gradient of it, what a backward pass takes of a step, or a step
-    /// of a dense system. Written and
-    /// read by its name.
+    /// Tensor that a verdict can be on: something that a scan computes, a gradient of it, what a backward pass takes of a step, or a step
+    /// of a dense system. Written and read by its name.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(into = "String", try_from = "String")]
     pub enum ComputedName {

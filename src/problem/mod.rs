@@ -153,7 +153,7 @@ impl Problem {
         ]
     }
 
-    /// The same with other values of each input that it has.
+    /// Copy with other values of each input that it has.
     pub fn with_inputs(&self, values: impl Fn(GradientName, &[f32]) -> Vec<f32>) -> Problem {
         let (judged_channels, held, packed) =
             (self.judged_channels.clone(), self.held.clone(), self.packed.clone());

@@ -47,7 +47,7 @@ pub fn outputs<N: Number>(
     of_heads(problem, units, log_space, |head, prepared, _| forward(head, prepared, writing))
 }
 
-/// What is made of each of these heads.
+/// Result of a function for each of these heads.
 fn of_heads<N: Number, T: Send>(
     problem: &Trapezoidal,
     units: &[Unit],

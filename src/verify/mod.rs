@@ -412,7 +412,7 @@ fn case_id(spec: &Spec, method: Method, pass: Passes) -> String {
     format!("{}/{method}{suffix}", spec.id())
 }
 
-/// What a rerun says of the pass, where there are two.
+/// Words of a rerun for the pass, where there are two.
 fn one_of_both(promise: Promise, pass: Passes) -> String {
     if promise.backward.is_some() { format!(" --pass {pass}") } else { String::new() }
 }

@@ -38,7 +38,7 @@ pub fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> Problem {
     problem
 }
 
-/// The same with a diagonal matrix for each channel.
+/// Problem with a diagonal matrix for each channel in the place of a diagonal A.
 pub fn as_matrices(diagonal: &Problem) -> Problem {
     let (n, width) = (diagonal.shape.dstate, diagonal.weights.width());
     let mut dense = diagonal.clone();

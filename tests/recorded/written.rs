@@ -178,14 +178,14 @@ impl File {
         file
     }
 
-    /// The same with what a scan of them returned under this name.
+    /// File of a problem and its outputs under this name.
     pub fn of_output(problem: &Problem, name: &str, out: &[f32], last_state: Option<&[f32]>) -> File {
         let mut file = File::of(problem, ComplexAs::Trailing);
         file.add_output(problem, name, out, last_state, ComplexAs::Trailing);
         file
     }
 
-    /// The same of its tensors.
+    /// File of a problem and of what a scan returned.
     pub fn of_tensors(problem: &Problem, name: &str, tensors: &Tensors<f32>) -> File {
         let last = tensors.get(TensorName::LastState).map(|tensor| &tensor.values[..]);
         File::of_output(problem, name, &tensors[TensorName::Out].values, last)
@@ -260,7 +260,7 @@ impl File {
         self.checked_by(&Options { diagnosis: Budget::Off, ..Options::EVERYTHING })
     }
 
-    /// What it says with these options.
+    /// Judges the file with these options.
     pub fn checked_by(&self, options: &Options) -> Checked {
         let run = self.of_any_kind().expect("a run");
         check_recorded(None, ("run", "run"), &run, options, &|| {}).expect("it fits")

@@ -36,7 +36,7 @@ pub(super) const DENSE_BACKWARD_INPUTS: [&str; 11] =
 pub(super) const DIFFERENTIATE_INPUTS: [&str; 2] = ["delta", "A"];
 pub(super) const MEASURE_INPUTS: [&str; 1] = ["z"];
 
-/// What a backward scan computes, in the order of its outputs and of [`Problem::inputs`]; the last of a dense A alone.
+/// Gradients that a backward scan computes, in the order of its outputs and of [`Problem::inputs`]; the last with a dense A alone.
 pub(super) const GRADIENTS: [GradientName; 9] = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState];
 
 /// Tensors' bytes, of which some may be missing.

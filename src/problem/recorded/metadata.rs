@@ -102,7 +102,7 @@ pub(super) fn check_statements<R>(
     Ok(())
 }
 
-/// What the file says of itself, besides how it is to be read.
+/// Statements of the file on its origin, which change nothing in how it is read.
 pub(super) fn provenance<R>(file: &TensorFile<R>) -> BTreeMap<String, String> {
     let mut provenance = file.metadata().clone();
     provenance.retain(|key, _| !STATEMENTS.contains(&&**key));

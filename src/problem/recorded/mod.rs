@@ -271,7 +271,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         self.file.info(INITIAL_STATE).is_some()
     }
 
-    /// What the file says of itself, besides how it is to be read.
+    /// Statements of the file on its origin, which change nothing in how it is read.
     pub fn provenance(&self) -> BTreeMap<String, String> {
         metadata::provenance(&self.file)
     }
