@@ -3,7 +3,7 @@
 use holdfast::case::dense as dense_case;
 use holdfast::formula::{Form, Textbook};
 use holdfast::judge::budget::{self, Bounds, Budget};
-use holdfast::judge::dense::{Stored, Wanted, stored};
+use holdfast::judge::dense::{Matrix, Stored, System, Wanted, stored};
 use holdfast::judge::diagnose::Work;
 use holdfast::judge::quick::RADIUS;
 use holdfast::judge::scan::{self, Place};
@@ -389,4 +389,31 @@ fn quick_values_of_scans_are_near_the_truth() {
             }
         }
     }
+}
+
+/// Approximants of others fill zeros with roundings, which these kernels' series and squares leave as they are.
+#[rstest]
+#[case(DensePromise::FAST, true)]
+#[case(DensePromise::SINGLE, false)]
+fn zeros_of_a_triangle_are_certain_where_it_is_known_how_they_are_made(
+    #[case] promise: DensePromise,
+    #[case] are_certain: bool,
+) {
+    let problem = drawn("legs");
+    let all: Vec<usize> = (0..problem.delta.len()).collect();
+    for system in dense_case::systems(&problem, &all, promise) {
+        let [a_bar, _] = system.solved(Method::Zoh.into());
+        assert_eq!(a_bar.value[(0, 5)].norm(), 0.0);
+        assert_eq!(a_bar.error[(0, 5)] < 1e-30, are_certain, "{}", a_bar.error[(0, 5)]);
+    }
+}
+
+/// At z = 1 the terms that the kernels' series leaves of a derivative come to 457 roundings, and to none after one halving.
+#[test]
+fn a_series_that_is_halved_once_more_hides_no_rest() {
+    let one = || Matrix::from_element(1, 1, 1.0.into());
+    let system = System::new(Weights::Real, 0, (1.0, one(), one()), DensePromise::ACCURATE);
+    let bound = |halvings| system.derivative(&one(), &DMatrix::zeros(1, 1), halvings).of.error[(0, 0)];
+    let rest = 457.0 * DensePromise::ACCURATE.unit;
+    assert!(bound([1, 1]) < rest && bound([0, 1]) >= rest, "{} {}", bound([1, 1]), bound([0, 1]));
 }
