@@ -15,6 +15,8 @@ import pytest
 import holdfast
 
 torch = pytest.importorskip("torch", reason="unmeasured: no PyTorch")
+from torch._subclasses import FakeTensor, FakeTensorMode  # noqa: E402
+
 import holdfast.torch as ours  # noqa: E402
 from holdfast import _torch as kernels  # noqa: E402
 from holdfast._torch_layers import FUSED, layer  # noqa: E402
@@ -224,6 +226,54 @@ def test_what_is_prepared_is_not_made_again():
         ours.prepare(model.child)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_plan_is_for_calls_like_its_own(monkeypatch, device):
+    x = {name: one.detach().resolve_neg().contiguous() for name, one in drawn(device).items()}
+    x["delta"] = x["delta"].clone()
+
+    def scan(words=None, **changed):
+        given = {"delta_softplus": True, "return_last_state": True, **x, **changed, **(words or {})}
+        return ours.selective_scan_fn(**given)
+
+    def anew(**changed):
+        kernels._PLANS.clear()
+        return scan(**changed)
+
+    def turned(one):
+        return one.mT.contiguous().mT
+
+    narrow = {name: x[name].bfloat16() for name in ("u", "delta", "B", "C", "z")}
+    others = [narrow, {"u": turned(x["u"])}, {"A": turned(x["A"])}, {"D": torch._neg_view(x["D"])}]
+    others += [{"delta": drawn(device)["delta"].detach()}, {"B": x["B"][:, None]}, *[{name: None} for name in ("D", "z", "delta_bias")]]
+    others += [{"words": words} for words in ({"discretization_method": "foh"}, {"tier": "fast"}, {"delta_softplus": False})]
+    for other in [{}, *others, {"D": None, "z": None, "delta_bias": None}, {"delta_bias": x["D"]}]:
+        expected = anew(**other)
+        anew()
+        found = [scan(**other)]
+        with monkeypatch.context() as patch:
+            # Plans look up no kernel. Calls with a tensor in two places have none.
+            patch.setattr(kernels, "kernel_of", kernels.kernel_of if other.get("delta_bias") is x["D"] else None)
+            found += [scan(**other), scan(**other)]
+        assert all(torch.equal(one, two) and one.dtype == two.dtype for outs in found for one, two in zip(outs, expected)), other
+    for name, nothing in zip(("D", "z", "delta_bias"), kernels._ABSENT):
+        scan(**{name: None})
+        for wrong in (x["A"], nothing.clone()):
+            with pytest.raises(ValueError, match=f"tensor `{name}` is .* expected"):
+                scan(**{name: wrong})
+    with torch.no_grad():
+        scan(A=x["A"].clone().requires_grad_())
+    assert scan(A=x["A"].clone().requires_grad_())[0].grad_fn is not None and scan()[0].grad_fn is None
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert isinstance(scan()[0], FakeTensor)
+    freed = x["z"].clone()
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(ValueError, match="tensor `z` is on .*, expected one with memory"):
+        scan(z=freed)
+    monkeypatch.setenv("VIM_USE_CUDA_KERNEL", "0")
+    scan()
+    assert ours.last_path() == "reference"
+
+
 def test_mamba_ssm_s_functions_are_replaced_and_put_back(monkeypatch):
     interface, model = (types.ModuleType(f"mamba_ssm.{name}") for name in ("ops.selective_scan_interface", "modules.mamba_simple"))
     interface.selective_scan_fn = original = lambda *given, **named: None
@@ -309,9 +359,10 @@ def test_a_kernel_that_goes_wrong_while_it_trains_is_found(monkeypatch, device):
     assert not watch.findings and not watch.errors and watch.calls == watch.judged == 2 and "none wrong" in str(watch)
     launch = kernels._launch
 
-    def wrong(kernel, inputs, outputs, device):
-        launch(kernel, inputs, outputs, device)
+    def wrong(*given):
+        outputs = launch(*given)
         outputs[0].mul_(1 + 2**-12)
+        return outputs
 
     monkeypatch.setattr(kernels, "_launch", wrong)
     both = ["out-scaled", "gradient-scaled"]
@@ -392,6 +443,8 @@ def test_it_runs_on_the_stream_and_in_the_memory_of_pytorch():
     plain = {name: one.detach() for name, one in x.items()}
     expected = run(x)
     assert all(torch.equal(one, two) for one, two in zip(run(x)["grads"].values(), expected["grads"].values()))
+    # Plans are for any stream.
+    assert torch.equal(ours.selective_scan_fn(**plain, delta_softplus=True), expected["out"])
     stream = torch.cuda.Stream()
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
@@ -441,5 +494,7 @@ def test_a_graph_has_it():
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="unmeasured: one CUDA device at most")
 def test_each_device_has_its_own():
-    outs = [ours.selective_scan_fn(**{name: one.to(f"cuda:{i}") for name, one in drawn().items()}) for i in range(2)]
-    assert outs[1].device.index == 1 and torch.cuda.current_device() == 0
+    x = drawn()
+    outs = [ours.selective_scan_fn(**{name: one.to(f"cuda:{i}") for name, one in x.items()}) for i in (0, 1, 1, 0)]
+    assert [out.device.index for out in outs] == [0, 1, 1, 0] and torch.cuda.current_device() == 0
+    assert all(torch.equal(out.cpu(), outs[0].cpu()) for out in outs)

@@ -1,12 +1,13 @@
 """The kernels as operators of PyTorch: `holdfast::selective_scan`, and its gradients.
 
 A launch is on the caller's stream and waits for nothing; what it writes to is PyTorch's memory. A kernel is found by the shapes and
-types of its tensors, which are checked when it is first asked for.
+types of its tensors, which are checked when it is first asked for; tensors like those of an earlier call are known by PyTorch's own guard.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -27,22 +28,35 @@ RAN = threading.local()
 #: Who looks at calls: `holdfast.torch.watched` puts itself here.
 WATCHES: list[Any] = []
 
+#: Guards of PyTorch's compiled code, and how that takes memory: on the current device, past the dispatcher.
+_GUARDS = torch._C._dynamo.guards
+
 
 class _Compiled:
     """A kernel, and what each of its calls needs."""
 
-    __slots__ = ("kernel", "last_state", "launch", "workspace")
+    __slots__ = ("empty", "gpu", "launch", "outputs", "room")
 
-    def __init__(self, kernel: Any, A: Any, batch: int, device: Any) -> None:
-        self.kernel, self.launch, self.workspace = kernel, kernel.launch, kernel.workspace
-        #: As a last state is, in the memory of one number: to be like it takes half the time that sizes, a type and a device do.
-        self.last_state = torch.empty((), dtype=A.dtype, device=device).expand(batch, *A.shape)
+    def __init__(self, kernel: Any, outputs: Sequence[Any], gpu: int | None) -> None:
+        self.launch, self.gpu = kernel.launch, gpu
+        self.empty = _GUARDS._empty_strided_cpu if gpu is None else _GUARDS._empty_strided_cuda
+        #: Sizes, strides and type of each output, and of the memory beside the tensors.
+        self.outputs = [one and (one[0], tuple(math.prod(one[0][i + 1 :]) for i in range(len(one[0]))), one[1]) for one in outputs]
+        self.room = ((kernel.workspace,), (1,), torch.uint8) if kernel.workspace else None
 
 
 _KERNELS: dict[Any, _Compiled] = {}
 #: Kernels of more shapes than these are looked up anew.
 _MOST_KERNELS = 1024
 _LOCK = threading.Lock()
+
+#: Plans of calls by the shape of u and by words, the newest first. Each has the guard that knows tensors like those of its call, in a state
+#: of the dispatcher like its own; a kernel; whether all lie as kernels read them; and whether one requires grad.
+_PLANS: dict[Any, list[tuple[Any, _Compiled, bool, bool]]] = {}
+#: Calls of more kinds than these are planned anew.
+_MOST_PLANS = 8
+#: Stand-ins for a D, z and delta_bias that are left out. Guards ask for another object in each place.
+_ABSENT = [torch.empty(0, device="meta") for _ in range(3)]
 
 
 def _load_nvrtc() -> None:
@@ -113,11 +127,6 @@ def _key(given: Sequence[Any], *words: Any) -> Any:
     return *words, *[None if one is None else (one.shape, one.dtype, one.get_device()) for one in given]
 
 
-def known(given: Sequence[Any], words: tuple[bool, str, str]) -> Any:
-    """The kernel of a scan of such tensors, if one has run before: then nothing has to be looked at again."""
-    return _KERNELS.get(_key(given, *words, False))
-
-
 def kernel_of(
     given: Sequence[Any], delta_softplus: bool, method: str, tier: str, device: Any, backward: bool
 ) -> Any:
@@ -138,20 +147,28 @@ def kernel_of(
         flags = [named["A"].dtype.is_complex, *[len(named[name].shape) > 2 for name in "BC"], "z" in named]
         names = (method, tier, _TYPES[named["u"].dtype])
         kernel = _holdfast.Kernel(names, [*flags, delta_softplus, backward], sizes, gpu)
-        found = _Compiled(kernel, named["A"], sizes[0], device)
+        last_state = (sizes[0], *named["A"].shape), named["A"].dtype
+        gradients = [None if one is None else (tuple(one.shape), one.dtype) for one in given]
+        found = _Compiled(kernel, gradients if backward else [gradients[0], last_state], gpu)
         with _LOCK:
             if len(_KERNELS) >= _MOST_KERNELS:
                 _KERNELS.clear()
+                _PLANS.clear()
             _KERNELS[key] = found
     return found
+
+
+def _is_dense(tensor: Any) -> bool:
+    return tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
 
 
 def _elsewhere(name: str, found: Any, expected: Any) -> ValueError:
     return ValueError(f"tensor `{name}` is on {found}, expected {expected} (hint: .to(u.device))")
 
 
-def _addresses(tensors: Sequence[Any], kept: list[Any]) -> list[int]:
-    """Where tensors lie as kernels read them: each number where it belongs, from an address that 16 divides. Copies are `kept`."""
+def _addresses(tensors: Sequence[Any], kept: list[Any], are_dense: bool = False) -> list[int]:
+    """Where tensors lie as kernels read them: each number where it belongs, as in those that `are_dense`, from an address that 16 divides.
+    Copies are `kept`."""
     found: list[int] = []
     for tensor in tensors:
         at = 0
@@ -160,7 +177,7 @@ def _addresses(tensors: Sequence[Any], kept: list[Any]) -> list[int]:
             if not at:
                 # Of no device, whose number is that of a CPU.
                 raise _elsewhere(INPUTS[len(found)] if len(found) < 8 else "dout", tensor.device, "one with memory")
-            if at % 16 or not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg():
+            if at % 16 or not are_dense and not _is_dense(tensor):
                 copy = tensor.resolve_conj().resolve_neg().contiguous()
                 kept.append(copy.clone() if copy.data_ptr() % 16 else copy)
                 at = kept[-1].data_ptr()
@@ -168,25 +185,30 @@ def _addresses(tensors: Sequence[Any], kept: list[Any]) -> list[int]:
     return found
 
 
-def _launch(kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], device: Any) -> None:
-    on_gpu = device.type == "cuda"
-    size = kernel.workspace
-    room = torch.empty(size, dtype=torch.uint8, device=device) if size else None
+def _launch(kernel: _Compiled, inputs: Sequence[Any], are_dense: bool = False) -> tuple[Any, ...]:
+    """The outputs."""
+    gpu, empty, stream = kernel.gpu, kernel.empty, 0
+    if gpu is not None:
+        if torch._C._cuda_getDevice() != gpu:
+            with torch.cuda.device(gpu):
+                return _launch(kernel, inputs, are_dense)
+        stream = torch._C._cuda_getCurrentRawStream(gpu)
+    outputs = tuple([one and empty(*one) for one in kernel.outputs])
+    room = kernel.room and empty(*kernel.room)
     kept: list[Any] = []
     kernel.launch(
-        _addresses(inputs, kept),
+        _addresses(inputs, kept, are_dense),
         [0 if one is None else one.data_ptr() for one in outputs],
         0 if room is None else room.data_ptr(),
-        torch._C._cuda_getCurrentRawStream(device.index) if on_gpu else 0,
+        stream,
     )
-    RAN.path = "cuda" if on_gpu else "cpu"
+    RAN.path = "cpu" if gpu is None else "cuda"
+    return outputs
 
 
-def _forward(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
+def _forward(kernel: _Compiled, given: Sequence[Any], words: tuple[bool, str, str], are_dense: bool = False) -> Any:
     """The output and the last state."""
-    contiguous = torch.contiguous_format
-    computed = torch.empty_like(given[0], memory_format=contiguous), torch.empty_like(kernel.last_state, memory_format=contiguous)
-    _launch(kernel, given, computed, given[0].device)
+    computed = _launch(kernel, given, are_dense)
     for watch in WATCHES:
         watch.saw(given, words, dict(zip(("out", "last_state"), computed)))
     return computed
@@ -194,7 +216,7 @@ def _forward(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) ->
 
 def forward(
     u: Any, delta: Any, A: Any, B: Any, C: Any, D: Any, z: Any, delta_bias: Any, delta_softplus: bool, method: str, tier: str
-) -> tuple[Any, Any]:
+) -> Any:
     """The operator's scan."""
     given, words = (u, delta, A, B, C, D, z, delta_bias), (delta_softplus, method, tier)
     return _forward(kernel_of(given, *words, u.device, False), given, words)
@@ -216,23 +238,15 @@ def backward(
 ) -> list[Any]:
     """The gradients of the inputs that there are, in their order."""
     given = (u, delta, A, B, C, D, z, delta_bias)
-    device = u.device
-    kernel = kernel_of(given, delta_softplus, method, "accurate", device, True)
+    kernel = kernel_of(given, delta_softplus, method, "accurate", u.device, True)
     starts = (dout.to(u.dtype), dlast_state if dlast_state is None else dlast_state.to(A.dtype))
     if dout.shape != u.shape or dlast_state is not None and dlast_state.shape != (u.shape[0], *A.shape):
         raise ValueError(f"dout is {tuple(dout.shape)}, expected {tuple(u.shape)} as u (hint: the gradient by out, and by the last state)")
-    found = _gradients(given)
-    outputs = iter(found)
-    placed = [next(outputs) if one is not None else None for one in given]
-    _launch(kernel, (*given, *starts), placed, device)
+    found = [one for one in _launch(kernel, (*given, *starts)) if one is not None]
     for watch in WATCHES:
         grads = dict(zip([name for name, one in zip(INPUTS, given) if one is not None], found))
         watch.saw(given, (delta_softplus, method, "accurate"), {"dout": starts[0], "dlast_state": starts[1], "grads": grads})
     return found
-
-
-def _gradients(given: Sequence[Any]) -> list[Any]:
-    return [torch.empty_like(one, memory_format=torch.contiguous_format) for one in given if one is not None]
 
 
 _TENSORS = "Tensor u, Tensor delta, Tensor A, Tensor B, Tensor C, Tensor? D, Tensor? z, Tensor? delta_bias"
@@ -252,7 +266,7 @@ def _fake_forward(u: Any, delta: Any, A: Any, *given: Any) -> tuple[Any, Any]:
 
 
 def _fake_backward(*given: Any) -> list[Any]:
-    return _gradients(given[:8])
+    return [torch.empty_like(one, memory_format=torch.contiguous_format) for one in given[:8] if one is not None]
 
 
 for _device in ("CPU", "CUDA"):
@@ -270,27 +284,27 @@ def _function(name: str, forward: Any, backward: Any) -> Any:
     return type(name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
-def _scan_forward(ctx: Any, kernel: Any, *given: Any) -> Any:
+def _scan_forward(ctx: Any, kernel: Any, are_dense: bool, words: tuple[bool, str, str], *given: Any) -> Any:
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*given[:8])
-    ctx.rest = kernel is None, given[8], given[9]
+    ctx.save_for_backward(*given)
+    ctx.rest = kernel is None, *words[:2]
     if kernel is not None:
-        return _forward(kernel, given[:8], given[8:])
+        return _forward(kernel, given, words, are_dense)
     with torch._C._AutoDispatchBelowAutograd():
-        return SCAN(*given)
+        return SCAN(*given, *words)
 
 
 def _scan_backward(ctx: Any, dout: Any, dlast_state: Any) -> tuple[Any, ...]:
     given = ctx.saved_tensors
     if dout is None:
         if dlast_state is None:
-            return (None,) * 12
+            return (None,) * 11
         dout = torch.zeros_like(given[0])
     is_dispatched, *words = ctx.rest
     found = iter((_BACKWARD if is_dispatched else _gradients_of)(*given, dout, dlast_state, *words))
-    wanted = ctx.needs_input_grad[1:]
+    wanted = ctx.needs_input_grad[3:]
     grads = [None if one is None else next(found) for one in given]
-    return (None, *[grad if is_wanted else None for grad, is_wanted in zip(grads, wanted)], None, None, None)
+    return (None, None, None, *[grad if is_wanted else None for grad, is_wanted in zip(grads, wanted)])
 
 
 def _twice(ctx: Any, *grads: Any) -> Any:
@@ -316,7 +330,7 @@ def _gradients_of(*given: Any) -> Any:
     return _Gradients.apply(False, *given) if torch.is_grad_enabled() else backward(*given)
 
 
-_LIBRARY.impl("selective_scan", lambda *given: _Scan.apply(None, *given), "Autograd")
+_LIBRARY.impl("selective_scan", lambda *given: _Scan.apply(None, False, given[8:], *given[:8]), "Autograd")
 _LIBRARY.impl("selective_scan_backward", lambda *given: list(_Gradients.apply(True, *given)), "Autograd")
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -332,19 +346,34 @@ def is_plain(tensor: Any) -> bool:
     )
 
 
-def run(kernel: Any, given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
-    """The scan of plain tensors by their kernel, as the operator has it."""
-    if torch.is_grad_enabled():
-        for one in given:
-            if one is not None and one.requires_grad:
-                found: tuple[Any, Any] = _Scan.apply(kernel, *given, *words)
-                return found
-    return _forward(kernel, given, words)
+#: `_Scan.apply` but for its look at wrappers that functorch has left, which conversions have taken off.
+_APPLY = super(torch.autograd.Function, _Scan).apply
 
 
-def scan(given: Sequence[Any], words: tuple[bool, str, str]) -> tuple[Any, Any]:
+def planned(given: Sequence[Any], words: tuple[bool, str, str], kernel: _Compiled | None = None) -> Any:
+    """The scan by the plan of an earlier call, for which addresses alone are looked at; else by a new one for this kernel, or None."""
+    u, delta, A, B, C, D, z, delta_bias = given
+    no_D, no_z, no_bias = _ABSENT
+    like = u, delta, A, B, C, no_D if D is None else D, no_z if z is None else z, no_bias if delta_bias is None else delta_bias
+    for check, found, are_dense, requires_grad in _PLANS.get((u.shape, words), ()):
+        if check(*like):
+            break
+    else:
+        if kernel is None:
+            return None
+        check = _GUARDS.TensorGuards(*like, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+        found, are_dense, requires_grad = kernel, all(map(_is_dense, like)), any(one.requires_grad for one in like)
+        # Guards know no call with one tensor in two places.
+        if check(*like):
+            plan = check, kernel, are_dense, requires_grad
+            _PLANS[u.shape, words] = [plan, *_PLANS.get((u.shape, words), ())][:_MOST_PLANS]
+    if requires_grad and torch.is_grad_enabled():
+        return _APPLY(found, are_dense, words, *given)
+    return _forward(found, given, words, are_dense)
+
+
+def scan(given: Sequence[Any], words: tuple[bool, str, str]) -> Any:
     """The scan, by the operator where somebody may listen."""
     if is_plain(given[0]):
-        return run(kernel_of(given, *words, given[0].device, False), given, words)
-    found: tuple[Any, Any] = SCAN(*given, *words)
-    return found
+        return planned(given, words) or planned(given, words, kernel_of(given, *words, given[0].device, False))
+    return SCAN(*given, *words)

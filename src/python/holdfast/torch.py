@@ -34,6 +34,9 @@ __all__ = ["Watch", "last_path", "prepare", "replaced", "selective_scan_fn", "wa
 __tracebackhide__ = True
 
 _VARIABLE = "VIM_USE_CUDA_KERNEL"
+# Name of it inside of `os.environ`, whose `get` takes twenty times as long.
+_ENVIRONMENT: Any = os.environ
+_KEY = _ENVIRONMENT.encodekey(_VARIABLE)
 # Written down, for compilers follow no call to the extension.
 _METHODS = ("zoh", "foh", "bilinear", "poly", "highorder", "rk4")
 _TIERS = ("accurate", "fast")
@@ -176,11 +179,10 @@ def selective_scan_fn(
     """
     given: Any = (u, delta, A, B, C, D, z, delta_bias)
     words = (bool(delta_softplus), discretization_method, tier)
-    if use_cuda_kernel is None and initial_state is None and kernels.is_plain(u) and os.environ.get(_VARIABLE) is None:
+    if use_cuda_kernel is None and initial_state is None and kernels.is_plain(u) and _KEY not in _ENVIRONMENT._data:
         # A training loop's call, but for the first one.
-        kernel = kernels.known(given, words)
-        if kernel is not None:
-            found = kernels.run(kernel, given, words)
+        found = kernels.planned(given, words)
+        if found is not None:
             return found if return_last_state else found[0]
     if discretization_method not in _METHODS or tier not in _TIERS:
         tier = meant("tier", tier, _TIERS, "accurate is what everything else judges")
