@@ -158,26 +158,28 @@ pub fn gradients(
 }
 
 fn by_bounds(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() + Sync)) -> JudgedGradients {
-    let mut quick = gradient::quick(pass, got, keeps, advance);
-    let bounds = std::mem::take(&mut quick.bounds);
-    let known = keeps.then(|| {
-        let want = bounds.map(|name, bounds| got[name].with(bounds.value.clone()));
-        (want, GradientBudget { tensors: bounds, walked: quick.walked })
-    });
-    let mut judged = JudgedGradients { tensors: gradient::by_quick(pass, &quick, got), known };
     let shape = pass.problem.shape;
     let n = shape.dstate;
     let each = if pass.problem.is_dense() { n.max(n.pow(3) / PRODUCTS) } else { n };
     let is_small = shape.sequence_len().saturating_mul(each) <= CERTIFIED;
-    let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return judged };
+    let mut quick = gradient::quick(pass, got, keeps || is_small, advance);
+    let bounds = GradientBudget { tensors: std::mem::take(&mut quick.bounds), walked: quick.walked };
+    let mut judged = JudgedGradients { tensors: gradient::by_quick(pass, &quick, got), known: None };
+    let by_quick = |bounds: GradientBudget| {
+        (bounds.tensors.map(|name, bounds| got[name].with(bounds.value.clone())), bounds)
+    };
+    let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else {
+        judged.known = keeps.then(|| by_quick(bounds));
+        return judged;
+    };
     match truth::gradient::solve(pass.problem, pass.given, &[method]) {
         Ok(truths) => {
-            let bounds = budget::gradient::bounds(pass);
             judged.tensors = gradient::by_truth(pass, got, &truths[0].tensors, &bounds);
             // Of a recording that has some of the gradients, those.
             judged.known = keeps.then(|| (got.map(|name, _| truths[0].tensors[name].clone()), bounds));
         }
         Err(error) => {
+            judged.known = keeps.then(|| by_quick(bounds));
             for (_, tensor) in judged.tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Unmeasured) {
                 tensor.reason = error.to_string();
             }

@@ -4,7 +4,7 @@
 use super::budget::Bounds;
 use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
 use super::location::{self, Location};
-use super::quick::{QuickTally, leave_open};
+use super::quick::{QuickTally, RADIUS, leave_open};
 use super::scan::{UNBOUNDED, beyond, of_tally};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst_recorded};
@@ -36,6 +36,8 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
     let mut tallies: Named<QuickTally, GradientName> = got.map(|_, _| QuickTally::default());
     let mut locations =
         got.map(|name, tensor| Location::of_tensor(pass.problem, name, &tensor.shape, tensor));
+    // Values in f64 are as far off as those of a kernel in double, before it rounds them.
+    let is_double = pass.problem.is_dense() && pass.contract.of_dense_gradients() != *pass.contract;
     let walked = walk(pass, advance, &mut |name, first, bounds| {
         let (Some(tensor), Some(tally)) = (got.get(name), tallies.get_mut(name)) else { return };
         let format = Format::for_input(tensor.element);
@@ -43,7 +45,9 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() 
             let (at, place) = (i / tensor.width, first * tensor.width + i);
             let got = f64::from(tensor.values[place]);
             let element = Element { got, want, bound: bounds.bound[at], store: bounds.store[at] };
-            tally.add((0, place), [element; 2], bounds.worst_case[at], format);
+            let worst_case = bounds.worst_case[at];
+            let radius = if is_double { worst_case - element.store } else { RADIUS * worst_case };
+            tally.add((0, place), [element; 2], (worst_case, radius), format);
             locations[name].add(place, element, format);
         }
         match kept.get_mut(name) {

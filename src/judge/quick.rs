@@ -48,7 +48,8 @@
 //! that passes passes b, and what fails fails it. The count is exact, in as many walks as the memory makes necessary.
 //! Open too is what the theorem does not cover, or the certified route refuses: values within their bound of an overflow,
 //! channels with |ΔA| from [`LARGEST_Z`] on or at a form's pole (there only what fails is decided). An infinite bound is
-//! infinite by either route. The certified route may also refuse a value that it cannot round; that cannot be foreseen.
+//! infinite by either route. Of gradients in double (`budget/gradient/coupled.rs`) r is all of E but the rounding on store. The certified
+//! route may also refuse a value that it cannot round; that cannot be foreseen.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -85,10 +86,9 @@ pub enum Decision {
     Unbounded,
 }
 
-/// Decides one element: `want` is q, and `worst_case` E with the rounding on store.
-pub fn decide(element: Element, worst_case: f64, format: Format) -> Decision {
+/// Decides one element: `want` is q, and `radius` r.
+pub fn decide(element: Element, radius: f64, format: Format) -> Decision {
     let Element { got, want, bound, .. } = element;
-    let radius = RADIUS * worst_case;
     if got.is_nan() {
         return Decision::Fail;
     }
@@ -145,14 +145,14 @@ impl QuickTally {
         &mut self,
         (row, i): (usize, usize),
         [least, most]: [Element; 2],
-        worst_case: f64,
+        (worst_case, radius): (f64, f64),
         format: Format,
     ) {
-        let (mut element, mut decision) = (least, decide(least, worst_case, format));
+        let (mut element, mut decision) = (least, decide(least, radius, format));
         let is_open = matches!(decision, Decision::Fail | Decision::Open) && most.bound > least.bound;
         if is_open {
             element = most;
-            if decide(most, worst_case, format) != Decision::Fail {
+            if decide(most, radius, format) != Decision::Fail {
                 decision = Decision::Open;
                 self.between += 1;
             }
@@ -327,7 +327,8 @@ fn tally<I: Inputs>(
                 let (bound, store) = (bounds.bound[at], bounds.store[at]);
                 Element { got: f64::from(value), want, bound, store }
             });
-            tally.add((row, first * width + i), elements, least.worst_case[at], format);
+            let worst_case = least.worst_case[at];
+            tally.add((row, first * width + i), elements, (worst_case, RADIUS * worst_case), format);
         }
         tallies.insert(name, tally);
         Ok(())

@@ -269,6 +269,12 @@ impl Contract {
         }
     }
 
+    /// Contract of gradients with a dense A, which are computed in the arithmetic of Ā and B̄ and rounded on store.
+    pub fn of_dense_gradients(&self) -> Contract {
+        let is_finer = self.dense.unit < self.arithmetic.unit;
+        Contract { arithmetic: if is_finer { Arithmetic::DOUBLE } else { self.arithmetic }, ..*self }
+    }
+
     /// The relative error that Ā may have.
     pub fn a_bar_error(&self, form: impl Into<Form>, weights: Weights) -> f64 {
         self.units.a_bar(&form.into().formula())[weights.width() - 1] * self.arithmetic.unit

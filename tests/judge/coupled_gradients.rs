@@ -4,10 +4,11 @@
 use holdfast::case;
 use holdfast::judge::budget::gradient::{Pass, bounds};
 use holdfast::judge::quick::RADIUS;
+use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
 use holdfast::problem::conventions::{Coupling, Reads, StepLimit};
 use holdfast::problem::{InputType, OutputGradients, Problem, Shape, Stages, Weights};
-use holdfast::promise::Promise;
+use holdfast::promise::{Contract, Promise};
 use holdfast::results::Verdict;
 use holdfast::tensor::GradientName::{self, A, B, C, Delta, U};
 use holdfast::tensor::Gradients;
@@ -63,6 +64,31 @@ fn the_truth_passes_and_the_quick_route_is_near_it(#[values(0, 1, 2, 3, 4, 5)] m
         let judged = case::gradients(pass, &rounded(&want), false, &|| {});
         for (name, tensor) in judged.tensors.iter() {
             assert_eq!(tensor.verdict, Verdict::Pass, "{method}, {layout:?}: {name}: {tensor:?}");
+        }
+    }
+}
+
+/// Kernels that compute in double have half an ulp, whatever the type.
+#[rstest]
+fn what_is_off_by_an_ulp_fails(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+    let method = Method::ALL[method];
+    let mut rng = generator("what_is_off_by_an_ulp_fails");
+    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 5, groups: 1 };
+    for layout in layouts(shape) {
+        let (problem, given) = random(&layout, &mut rng);
+        let contract = &Contract::BACKWARD;
+        let pass = Pass { form: method.into(), problem: &problem, given: &given, contract };
+        let want = solve(&problem, &given, &[method]).expect("certified").remove(0).tensors;
+        for (ulps, verdict) in [(0.0, Verdict::Pass), (1.0, Verdict::Fail)] {
+            let got = want.map(|_, tensor| {
+                let format = Format::for_input(tensor.element);
+                let off = |&x: &f64| (format.nearest(x) + ulps * format.ulp(x)) as f32;
+                tensor.with(tensor.values.iter().map(off).collect())
+            });
+            let judged = case::gradients(pass, &got, false, &|| {});
+            for (name, tensor) in judged.tensors.iter() {
+                assert_eq!(tensor.verdict, verdict, "{method}, {layout:?}: {name}: {tensor:?}");
+            }
         }
     }
 }

@@ -65,7 +65,8 @@ fn compare(problem: &Problem) -> Compared {
                 for planted in [-1.01, -1.0, -0.99, 0.0, 0.5, 0.99, 1.0, 1.01] {
                     let got = exact + planted * bound;
                     let certified = Element { got, want: exact, bound, store }.distance(format).ratio <= 1.0;
-                    let decision = decide(Element { got, want: quick, bound, store }, worst_case, format);
+                    let decision =
+                        decide(Element { got, want: quick, bound, store }, RADIUS * worst_case, format);
                     match decision {
                         Decision::Open => open |= in_range && planted.abs() != 1.0,
                         Decision::Unbounded => assert_eq!(bound, f64::INFINITY, "{}", place()),

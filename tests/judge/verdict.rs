@@ -2,7 +2,7 @@
 
 use approx::assert_relative_eq;
 use holdfast::judge::lifting;
-use holdfast::judge::quick::QuickTally;
+use holdfast::judge::quick::{QuickTally, RADIUS};
 use holdfast::judge::ulp::Format;
 use holdfast::judge::verdict::{Distance, Element, Tally};
 use holdfast::results::Verdict::{self, Fail, Pass, Unmeasured};
@@ -80,7 +80,7 @@ fn the_quick_route_shows_the_same_figures_at_once_and_in_parts() {
         let mut tally = QuickTally::default();
         for i in range {
             let element = COMPARED[i];
-            tally.add((7, i), [element; 2], 2.0 * element.bound, Format::F16);
+            tally.add((7, i), [element; 2], (2.0 * element.bound, RADIUS * element.bound), Format::F16);
         }
         tally
     };

@@ -204,7 +204,7 @@ impl Walk {
 }
 
 /// Bound of a state on store: those in double are rounded once more.
-pub fn stored(contract: &Contract, x: &Complex64, error: f64) -> f64 {
+fn stored(contract: &Contract, x: &Complex64, error: f64) -> f64 {
     let unit = if contract.dense.unit < contract.arithmetic.unit { contract.arithmetic.unit } else { 0.0 };
     error + unit * (x.norm() + error)
 }

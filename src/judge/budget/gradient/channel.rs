@@ -59,7 +59,9 @@ pub struct Shares {
 impl Shares {
     pub fn new(channel: Channel) -> Shares {
         match channel.problem.weights {
-            _ if channel.problem.is_dense() => channel.coupled(),
+            _ if channel.problem.is_dense() => {
+                Channel { contract: &channel.contract.of_dense_gradients(), ..channel }.coupled()
+            }
             Weights::Real => channel.shares::<Lanes>(),
             Weights::Complex => channel.shares::<ComplexLanes<WIDTH>>(),
         }

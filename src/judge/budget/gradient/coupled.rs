@@ -17,6 +17,12 @@
 //!
 //! Then ∂L/∂A = Δ ∂L/∂z, and ∂L/∂Δ = Σ A∘∂L/∂z + Σ c k Δᵏ⁻¹ u pᵀf(z)B over the terms cΔᵏf(z)B of B̄. An error of Δ moves ∂L/∂z by a difference of values in
 //! f64, as there.
+//!
+//! **Arithmetic.** u is that of f32 for implementations of others. These kernels have no f32 between loads and stores: Δ, gate, products and
+//! sums over positions, channels and batch are in double. So their u is 2⁻⁵³ in all of the above and around it
+//! ([`Contract::of_dense_gradients`](crate::promise::Contract::of_dense_gradients)), and a gradient of any type is rounded once more, by half an
+//! ulp. They add up G and q over positions before they take a derivative: ku of the moduli more, for k terms. Values in f64 are then as far off
+//! as a kernel's before it rounds them.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -30,7 +36,7 @@ use super::total::Total;
 use crate::formula::Function::{Phi, Power};
 use crate::formula::{Term, Transition};
 use crate::judge::budget::coupled::{
-    After, Coupled, NUDGE, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, matrix, stored,
+    After, Coupled, NUDGE, Panels, SLOPE, Step, Systems, WINDOW, Walk, column, given_states, matrix,
 };
 use crate::judge::budget::states;
 use crate::judge::dense::bounds::{Bounded, Derivative, Matrix, System, least, sizes};
@@ -59,7 +65,7 @@ impl Channel<'_> {
         let Channel { form, problem, given, at, contract, lead, .. } = self;
         let (n, len, width) = (problem.shape.dstate, problem.shape.seqlen, problem.weights.width());
         let (formula, dense) = (form.formula(), contract.dense);
-        let unit = dense.unit.max(contract.arithmetic.unit);
+        let unit = contract.arithmetic.unit;
         let complex = if width == 2 { 2.0 * std::f64::consts::SQRT_2 } else { 1.0 };
         let (each, row) = (ROUNDINGS * complex * unit, (n as f64 + ROUNDINGS) * complex * unit);
         let lost = 2.0 * dense.underflow * (n as f64 + ROUNDINGS);
@@ -113,6 +119,8 @@ impl Channel<'_> {
             Operand::Variable => n * len + l,
             Operand::Constant => n,
         };
+        // Additions of G and q over positions with one step, which come before its derivative.
+        let added = if dense.is_known { (len * ways.len()) as f64 * unit } else { 0.0 };
         // How large the shares of each position are, and of all together that have its step.
         let share = |l: usize| -> f64 {
             let of_way = |(way, (x, p)): (usize, &(Walk, Walk))| {
@@ -162,7 +170,7 @@ impl Channel<'_> {
                 ways: (0..ways.len())
                     .map(|way| [ways[way].1.after(places(way, l).1), ways[way].0.after(places(way, l).0)])
                     .collect(),
-                each,
+                each: each + added,
                 row,
                 together: if together.is_finite() { together } else { 1.0 },
             };
@@ -208,7 +216,7 @@ impl Channel<'_> {
         }
         let first = ways[0].1.last();
         let initial = first.x.iter().zip(first.error.0.iter());
-        let initial = initial.map(|(p, error)| total(*p, stored(contract, p, *error))).collect();
+        let initial = initial.map(|(p, error)| total(*p, *error)).collect();
         readout.finish(&mut du, &mut ddelta, &mut y, (n, width));
         let mut bias = Total::default();
         if problem.delta_bias.is_some() {

@@ -111,8 +111,9 @@ use super::state::Lanes;
 use super::{Bounds, ChannelBudget, Lead};
 use crate::formula::ReadsNow;
 use crate::parallel;
-use crate::problem::{Operand, OutputGradients, Problem, Sequence, Shape};
+use crate::problem::{InputType, Operand, OutputGradients, Problem, Sequence, Shape};
 use crate::promise::Contract;
+use crate::promise::allowance::Arithmetic;
 use crate::tensor::{GradientName, Named};
 
 /// Channels that are walked at a time: bounds the memory without idling a thread.
@@ -310,8 +311,8 @@ impl Sums {
                 D | U | Z | InitialState => (positions, 1),
             };
             let additions = additions + problem.shared_by(name).unwrap_or(0) as f64;
-            let (arithmetic, element) = (contract.arithmetic, problem.stored(name));
-            let finish = Finish { arithmetic, additions, repeats, element, width };
+            let (arithmetic, store) = stored(problem, contract, name);
+            let finish = Finish { arithmetic, additions, repeats, store, width };
             each(name, 0, bounds_of(&totals, &finish));
         }
     }
@@ -340,12 +341,9 @@ fn rows(
 ) {
     use GradientName::{Delta, InitialState, U, Z};
     let weight = problem.weights.width();
-    let finish = |name: GradientName, width| Finish {
-        arithmetic: contract.arithmetic,
-        additions: 0.0,
-        repeats: shares.repeats,
-        element: problem.stored(name),
-        width,
+    let finish = |name: GradientName, width| {
+        let (arithmetic, store) = stored(problem, contract, name);
+        Finish { arithmetic, additions: 0.0, repeats: shares.repeats, store, width }
     };
     let start = problem.sequence_index(at.0, at.1, sequence.positions.start);
     let delta = (!is_summed(problem, Delta)).then_some(&shares.delta);
@@ -358,6 +356,13 @@ fn rows(
         let start = problem.state_index(at, 0) / weight + slot * problem.shape.dstate;
         each(InitialState, start, bounds_of(&shares.initial, &finish(InitialState, weight)));
     }
+}
+
+/// Arithmetic of a gradient's last additions, and the type that it is rounded to behind them. The last operation in f32 is rounded like any other.
+fn stored(problem: &Problem, contract: &Contract, name: GradientName) -> (Arithmetic, Option<InputType>) {
+    let own = if problem.is_dense() { contract.of_dense_gradients() } else { *contract }.arithmetic;
+    let to = problem.stored(name);
+    (own, (to != InputType::F32 || own != contract.arithmetic).then_some(to))
 }
 
 /// The bounds of these totals; weights' cotangents become gradients.

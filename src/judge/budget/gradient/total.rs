@@ -32,8 +32,8 @@ pub struct Finish {
     pub additions: f64,
     /// How often one z or b occurs in what is added.
     pub repeats: f64,
-    /// What it is stored in.
-    pub element: InputType,
+    /// Type that it is rounded to behind the last addition.
+    pub store: Option<InputType>,
     /// Values of an element: 2, re and im, where it is complex.
     pub width: usize,
 }
@@ -125,17 +125,14 @@ impl Total {
 
     /// Its bounds, with the additions that make it.
     pub fn push_to(&self, bounds: &mut Bounds, finish: &Finish) {
-        let Finish { arithmetic, additions, repeats, element, width } = *finish;
+        let Finish { arithmetic, additions, repeats, store, width } = *finish;
         let u = arithmetic.unit;
         let worst = self.worst + additions * u * self.weight + arithmetic.underflow;
         let random = self.variance + additions * (u * self.weight) * (u * self.weight);
         let linear = self.linear + self.stagnating * u * self.weight + arithmetic.underflow;
         let judged = or_less(linear + LAMBDA * (repeats * random).sqrt(), worst);
-        let store = match element {
-            InputType::F32 => 0.0,
-            narrow => Format::for_input(narrow)
-                .rounding_error(self.value[0].abs().max(self.value[1].abs()) + judged),
-        };
+        let size = self.value[0].abs().max(self.value[1].abs()) + judged;
+        let store = store.map_or(0.0, |to| Format::for_input(to).rounding_error(size));
         bounds.value.extend(&self.value[..width]);
         bounds.push(judged + store, worst + store, store, u * self.size + arithmetic.underflow + store);
     }
