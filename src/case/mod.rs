@@ -16,10 +16,10 @@ use crate::judge::ulp::Format;
 use crate::judge::{gradient, lean, relative};
 use crate::method::Method;
 use crate::problem::stretch::Inputs;
-use crate::problem::{InputType, Problem, Weights};
+use crate::problem::{Problem, Weights};
 use crate::promise::{KernelError, Promise};
 use crate::results::{CaseResult, Diagnosis, PairwiseMatrix, Relative, TensorResult, Verdict};
-use crate::tensor::{ComputedName, GradientName, Gradients, Named, TensorName, Tensors};
+use crate::tensor::{ComputedName, Element, GradientName, Gradients, Named, TensorName, Tensors};
 use crate::truth::{self, TruthError};
 
 /// A case whose truth is known, with all that a judgement of it needs.
@@ -270,7 +270,7 @@ impl Compared<'_> {
         let outline = problem.outline();
         let index =
             |position| outline.recorded_index(TensorName::Out, problem.judged_index(&indexed, position));
-        self.matrices(ComputedName::out(), (problem.weights, problem.input), outputs, index)
+        self.matrices(ComputedName::out(), (problem.weights, problem.input.into()), outputs, index)
     }
 
     /// The same of each gradient, of the passes that have it.
@@ -279,7 +279,7 @@ impl Compared<'_> {
         let matrices = |(name, outputs): (GradientName, Vec<MethodOutputs>)| {
             let indexed = problem.gradient(name, Vec::<f64>::new());
             let index = |position| outline.recorded_index(name, indexed.index(position));
-            self.matrices(name.into(), (problem.weights, problem.input), &outputs, index)
+            self.matrices(name.into(), (problem.weights, problem.input.into()), &outputs, index)
         };
         by_tensor(&GradientName::ALL, passes).map(matrices).collect()
     }
@@ -298,7 +298,7 @@ impl<P> Compared<'_, P> {
     fn matrices(
         &self,
         tensor: ComputedName,
-        (weights, input): (Weights, InputType),
+        (weights, input): (Weights, Element),
         outputs: &[MethodOutputs],
         index: impl Fn(usize) -> Vec<usize>,
     ) -> [PairwiseMatrix; 2] {

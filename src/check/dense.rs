@@ -58,12 +58,14 @@ pub(super) fn check(
         });
         (0..count).for_each(|_| advance());
     }
+    cases.iter_mut().for_each(|case| case.input = run.input);
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = super::id_of(name, label);
         let compared = Compared { problem, source: BACKEND, regime: name, id: &id };
         compared.coefficients(&chosen[..certified], outputs).into_iter().flatten().collect::<Vec<_>>()
     };
-    let pairwise = groups.into_iter().flat_map(matrices).collect();
+    let mut pairwise: Vec<_> = groups.into_iter().flat_map(matrices).collect();
+    pairwise.iter_mut().for_each(|matrix| matrix.input = run.input);
     let mut why = format!("recorded steps of {count} dense systems of {} states", problem.n);
     why.push_str(&match chosen.len() {
         judged if judged == count => {

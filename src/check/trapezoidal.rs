@@ -127,7 +127,7 @@ fn described(problem: &Trapezoidal) -> Described {
     Described {
         shape: Shape { batch: b, dim: h * p, dstate: n, seqlen: l, groups: g },
         weights: Weights::Real,
-        input: problem.inputs[Input::U].stored,
+        input: problem.inputs[Input::U].stored.into(),
         b: Operand::Variable,
         c: Operand::Variable,
     }

@@ -120,7 +120,8 @@ fn seeds(results: &Results) -> Vec<u64> {
 /// Input types and layouts that a run was asked for beyond its regimes' own stand in no other plan: they are named.
 fn filter(results: &Results, failed: &[(String, Method)]) -> Filter {
     let cases = || results.cases.iter().filter(|case| failed.iter().any(|(id, _)| *id == case.id));
-    let mut inputs: BTreeSet<InputType> = cases().map(|case| case.input).collect();
+    let mut inputs: BTreeSet<InputType> =
+        InputType::ALL.into_iter().filter(|&input| cases().any(|case| case.input == input.into())).collect();
     if !inputs.is_empty() && cases().count() < failed.len() {
         // Sweeps and invariants are of f32.
         inputs.insert(InputType::F32);

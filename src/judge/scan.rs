@@ -11,7 +11,7 @@ use super::verdict::{Distance, Element, Tally, worst_recorded};
 use crate::formula::Form;
 use crate::problem::conventions::Direction;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{InputType, Operand, Order, Problem, Shape, Stages, Weights};
+use crate::problem::{Operand, Order, Problem, Shape, Stages, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
 use crate::results::explained::{headline, worst_tensor};
@@ -187,7 +187,7 @@ pub struct Place {
 pub struct Described {
     pub shape: Shape,
     pub weights: Weights,
-    pub input: InputType,
+    pub input: crate::tensor::Element,
     pub b: Operand,
     pub c: Operand,
 }
@@ -195,7 +195,7 @@ pub struct Described {
 impl From<&Problem> for Described {
     fn from(problem: &Problem) -> Self {
         let &Problem { shape, weights, input, b_operand: b, c_operand: c, .. } = problem;
-        Described { shape, weights, input, b, c }
+        Described { shape, weights, input: input.into(), b, c }
     }
 }
 

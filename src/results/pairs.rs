@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::nullable;
 use crate::formula::Form;
-use crate::problem::{InputType, Weights};
-use crate::tensor::ComputedName;
+use crate::problem::Weights;
+use crate::tensor::{ComputedName, Element};
 
 /// How far apart one tensor of the methods is on one problem: the strict upper triangle of methods × methods.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct PairwiseMatrix {
     pub source: String,
     pub regime: String,
     pub weights: Weights,
-    pub input: InputType,
+    pub input: Element,
     pub problem: String,
     #[serde(default = "ComputedName::out")]
     pub tensor: ComputedName,
@@ -81,11 +81,11 @@ const FAILING_GRADIENTS: usize = 2;
 /// regime of all problems of a run, in the plan's order.
 pub fn showcase<'a>(
     weights: Weights,
-    problems: impl Iterator<Item = (Weights, InputType, &'a str)>,
+    problems: impl Iterator<Item = (Weights, Element, &'a str)>,
 ) -> Option<usize> {
     let rank = |input, regime| match input {
-        InputType::F32 if ["vim-tiny", "s4d-lin"].contains(&regime) => 0,
-        InputType::F32 => 1,
+        Element::F32 if ["vim-tiny", "s4d-lin"].contains(&regime) => 0,
+        Element::F32 => 1,
         _ => 2,
     };
     let of_weights = problems.enumerate().filter(|(_, (other, ..))| *other == weights);

@@ -136,7 +136,8 @@ impl<'a> Plan<'a> {
 
     /// The problem that a case is of.
     pub fn spec_of(&self, case: &CaseResult) -> Option<&Spec> {
-        let key = (&*case.regime, case.weights, case.input, case.b, case.c);
+        let input = InputType::ALL.into_iter().find(|&input| case.input == input.into())?;
+        let key = (&*case.regime, case.weights, input, case.b, case.c);
         self.works.iter().find_map(|work| match work {
             Work::Problem(spec) if spec.key() == key => Some(spec),
             _ => None,
@@ -266,7 +267,7 @@ impl<'a> Plan<'a> {
             .iter()
             .filter_map(|work| if let Work::Problem(spec) = work { Some(spec) } else { None })
             .collect();
-        let keys = specs.iter().map(|spec| (spec.weights, spec.input, &*spec.regime.name));
+        let keys = specs.iter().map(|spec| (spec.weights, spec.input.into(), &*spec.regime.name));
         showcase(spec.weights, keys).is_some_and(|place| specs[place].key() == spec.key())
     }
 

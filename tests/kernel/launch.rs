@@ -1,9 +1,9 @@
 //! Promise: a device's memory holds what was written, and a kernel that writes elsewhere, or not at all, is caught.
 
 use holdfast::kernel::cpu::device::CpuDevice;
+use holdfast::kernel::launch::Element;
 use holdfast::kernel::launch::buffer::{Buffer, Guarding, POISON};
 use holdfast::kernel::launch::device::Device as _;
-use holdfast::kernel::launch::element::Element;
 
 #[test]
 fn values_come_back_as_they_were_written() {

@@ -8,6 +8,7 @@ use holdfast::check::{Checked, Options, check_recorded};
 use holdfast::judge::diagnose::Budget;
 use holdfast::problem::recorded::Recorded;
 use holdfast::results::{CaseResult, PairStatus, Verdict};
+use holdfast::tensor::Element;
 use rstest::rstest;
 use safetensors::Dtype;
 
@@ -60,6 +61,14 @@ fn checked(file: &File, channels: Option<usize>) -> Result<Checked, String> {
     let options = Options { channels, diagnosis: Budget::Thorough, ..Options::EVERYTHING };
     let checked = check_recorded(None, ("run", "run"), &recorded, &options, &|| {});
     checked.map_err(|error| error.to_string())
+}
+
+/// Results have the type in which A is stored.
+#[rstest]
+#[case(Dtype::F64, Element::F64)]
+#[case(Dtype::BF16, Element::Bf16)]
+fn the_input_type_is_that_of_a(#[case] dtype: Dtype, #[case] input: Element) {
+    assert_eq!(check(&file(dtype), None).expect("a run").0.input, input);
 }
 
 /// e rounded to f32 is right in f32, and where f64 is computed and rounded, and in f64 it is not.

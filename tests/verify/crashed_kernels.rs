@@ -7,10 +7,10 @@ use holdfast::kernel::cpu::Crash;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
+use holdfast::problem::{CoefficientProblem, Problem, Weights, regime};
 use holdfast::report;
 use holdfast::results::{Results, Verdict};
-use holdfast::tensor::Tensors;
+use holdfast::tensor::{Element, Tensors};
 use holdfast::verify::Request;
 use rstest::rstest;
 
@@ -32,7 +32,7 @@ impl Backend for OneCrashes {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        let crashes = crashes(method, problem.weights, problem.input);
+        let crashes = crashes(method, problem.weights, problem.input.into());
         if crashes { &self.crashing } else { &self.sound }.scan(method, problem)
     }
 
@@ -45,8 +45,8 @@ impl Backend for OneCrashes {
     }
 }
 
-fn crashes(method: Method, weights: Weights, input: InputType) -> bool {
-    (method, weights, input) == (Method::Foh, Weights::Complex, InputType::F16)
+fn crashes(method: Method, weights: Weights, input: Element) -> bool {
+    (method, weights, input) == (Method::Foh, Weights::Complex, Element::F16)
 }
 
 fn run(crash: Crash) -> Results {

@@ -5,7 +5,6 @@ use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
 use super::buffer;
-use super::element::Element;
 use crate::kernel::cpu::ffi::{self, BackwardShape, BackwardWorkspace};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Dense, Instantiation, Kernel, Spread};
@@ -18,7 +17,8 @@ use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, P
 use crate::promise::Tier;
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::{
-    CoefficientGradients, Coefficients, GradientName, Gradients, StepName, Tensor, TensorName, Tensors,
+    CoefficientGradients, Coefficients, Element, GradientName, Gradients, StepName, Tensor, TensorName,
+    Tensors,
 };
 
 /// The names of the kernels' inputs, in the order of a job's.

@@ -4,16 +4,15 @@
 
 pub mod buffer;
 pub mod device;
-pub mod element;
 pub mod job;
 pub mod loaded;
 pub mod peer;
 pub mod plain;
 pub mod timing;
 
+pub use crate::tensor::Element;
 pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params, Result};
-pub use element::Element;
 pub use job::{Job, Returned};
 pub use loaded::Addresses;
 pub use timing::{Clock, Opponent, Repeats, Series, Timing};
