@@ -108,10 +108,10 @@ fn bytes(work: Work, problem: &Problem) -> usize {
     };
     let there = problem.inputs().into_iter().filter(|(_, values, _)| values.is_some());
     let inputs: usize = there.map(|(name, _, len)| len * size(name)).sum();
-    let states = problem.shape.batch * problem.a.len();
+    let states = problem.shape.batch * problem.shape.operand_len(Operand::Constant, problem.weights);
     // Outputs, or their gradients.
     let outputs = problem.shape.sequence_len() * stored + states * single;
-    if work == Work::Backward { 2 * inputs + outputs } else { inputs + outputs }
+    if work.is_backward() { 2 * inputs + outputs } else { inputs + outputs }
 }
 
 /// A scan, or its gradients.
@@ -137,7 +137,22 @@ pub fn scan(method: Method, work: Work, problem: &Problem) -> Cost {
 pub fn dense(method: Method, problem: &DenseProblem) -> Cost {
     let (count, n, m) = (problem.delta.len() as f64, problem.n as f64, problem.m as f64);
     let width = problem.weights.width() as f64;
-    let product = if problem.weights == Weights::Complex { 8.0 } else { 2.0 };
+    let single = Element::F32.size() as f64;
+    Cost {
+        elements: count,
+        bytes: count * single * (1.0 + 2.0 * width * n * (n + m)),
+        flops: count * of_system(method, problem.weights, (n, m)),
+        specials: 0.0,
+    }
+}
+
+/// Flops of a product of numbers that is added up.
+fn product(weights: Weights) -> f64 {
+    if weights == Weights::Complex { 8.0 } else { 2.0 }
+}
+
+/// Flops of a system.
+fn of_system(method: Method, weights: Weights, (n, m): (f64, f64)) -> f64 {
     let of_vectors = match method {
         Method::Zoh => 0.0,
         Method::Rk4 => 3.0,
@@ -145,13 +160,19 @@ pub fn dense(method: Method, problem: &DenseProblem) -> Cost {
         Method::Foh | Method::Poly | Method::HighOrder => 9.0,
     };
     let of_matrices = if method == Method::Bilinear { 4.0 / 3.0 } else { 4.0 };
-    let single = Element::F32.size() as f64;
-    Cost {
-        elements: count,
-        bytes: count * single * (1.0 + 2.0 * width * n * (n + m)),
-        flops: count * product * (of_matrices * n.powi(3) + of_vectors * n * n * m),
-        specials: 0.0,
-    }
+    product(weights) * (of_matrices * n.powi(3) + of_vectors * n * n * m)
+}
+
+/// A scan with a dense A, or its gradients: a system for each channel of a constant one, else for each position, and Ā x, B̄ u and C x. Gradients
+/// take two products in the place of each beside the scan itself. That is a choice.
+pub fn dense_scan(method: Method, work: Work, problem: &Problem) -> Cost {
+    let (elements, n) = (problem.shape.sequence_len() as f64, problem.shape.dstate as f64);
+    let is_constant = problem.b_operand == Operand::Constant;
+    let steps = if is_constant { problem.shape.dim as f64 } else { elements };
+    let of_steps = steps * of_system(method, problem.weights, (n, 1.0));
+    let forward = of_steps + elements * product(problem.weights) * (n * n + 2.0 * n);
+    let flops = if work.is_backward() { 3.0 * forward } else { forward };
+    Cost { elements, bytes: bytes(work, problem) as f64, flops, specials: 0.0 }
 }
 
 /// An operation on so many values.

@@ -23,7 +23,7 @@ use crate::truth;
 pub struct Wanted {
     pub methods: Vec<Method>,
     pub shapes: Vec<Shape>,
-    /// Those of dense systems.
+    /// Those of dense systems, and of more positions than one those of scans with them.
     pub dense: Vec<Shape>,
     pub weights: Vec<Weights>,
     pub inputs: Vec<InputType>,
@@ -48,8 +48,9 @@ pub enum Unit {
         scan: TimedScan,
         runner: usize,
     },
-    /// As many dense systems as the shape has channels, of its states.
+    /// As many dense systems as the shape has channels, of its states, or a scan with them.
     Dense {
+        work: Work,
         scan: TimedScan,
         runner: usize,
     },
@@ -79,9 +80,16 @@ impl Drawn {
         Drawn { of: (shape, weights, input), problem, given }
     }
 
+    /// That of a scan with a dense A.
+    fn dense(TimedScan { shape, weights, input, .. }: TimedScan, work: Work) -> Self {
+        let is_constant = matches!(work, Work::DenseScanConstant | Work::DenseBackwardConstant);
+        let (problem, given) = problems::dense_scan(shape, weights, is_constant);
+        Drawn { of: (shape, weights, input), problem, given }
+    }
+
     /// One of its scans, by the kernels of a runner.
     pub fn scan(&self, work: Work, method: Method, runner: &Runner) -> Scan<'_> {
-        let given = (work == Work::Backward).then_some(&self.given);
+        let given = work.is_backward().then_some(&self.given);
         let forward = runner.spread(method, &self.problem);
         Scan { work, method, problem: &self.problem, given, forward }
     }
@@ -99,10 +107,16 @@ impl Plan {
             units.extend(of_all.map(|(runner, _)| Unit::Operation { operation, runner }));
         }
         for &shape in &wanted.dense {
-            for &weights in &wanted.weights {
+            let works = if shape.seqlen == 1 { &[Work::Dense][..] } else { &Work::DENSE_SCANS };
+            for (&weights, &work) in
+                wanted.weights.iter().flat_map(|w| works.iter().map(move |work| (w, work)))
+            {
                 for runner in (0..runners.len()).filter(|&runner| runners[runner].worker().is_some()) {
+                    if work.is_backward() && repeats(&runners[runner], &runners) {
+                        continue;
+                    }
                     let scan = |method| TimedScan { method, weights, input: InputType::F32, shape };
-                    let of = |&method| Unit::Dense { scan: scan(method), runner };
+                    let of = |&method| Unit::Dense { work, scan: scan(method), runner };
                     units.extend(wanted.methods.iter().map(of));
                 }
             }
@@ -236,7 +250,7 @@ impl Plan {
                 let timed = timed((id, runner.name()), Work::Operation, cost, series);
                 Timed { operation: Some(operation), ..timed }
             }
-            Unit::Dense { scan, runner } => dense(id, scan, &self.runners[runner], self.repeats),
+            Unit::Dense { work, scan, runner } => dense(id, work, scan, &self.runners[runner], self.repeats),
             Unit::Scan { work, scan, runner } => {
                 let runner = &self.runners[runner];
                 let drawn = self.drawn(scan.shape, scan.weights, scan.input);
@@ -255,7 +269,7 @@ impl Plan {
                 format!("operation/{operation}/{}", self.runners[runner].name())
             }
             Unit::Scan { work, scan, runner } => scan_id(work, scan, self.runners[runner].name()),
-            Unit::Dense { scan, runner } => scan_id(Work::Dense, scan, self.runners[runner].name()),
+            Unit::Dense { work, scan, runner } => scan_id(work, scan, self.runners[runner].name()),
         }
     }
 }
@@ -265,15 +279,27 @@ fn scan_id(work: Work, scan: TimedScan, backend: &str) -> String {
     format!("{work}/{weights}/{input}/b{batch}-d{dim}-n{dstate}-l{seqlen}/{method}/{backend}")
 }
 
-/// Times dense systems, and judges some of them.
-fn dense(id: String, scan: TimedScan, runner: &Runner, repeats: Repeats) -> Timed {
+/// Times dense systems or a scan with them, and judges some of them.
+fn dense(id: String, work: Work, scan: TimedScan, runner: &Runner, repeats: Repeats) -> Timed {
     let TimedScan { method, weights, shape, .. } = scan;
-    let problem = problems::dense(shape, weights);
-    let which = Dense::new(method, weights, runner.tier(), shape.dstate);
-    let cost = cost::dense(method, &problem);
-    let series = runner.time(Kernel::Dense(which), || Job::dense(which, &problem), &Timing::warm(repeats));
-    let mut timed = timed((id, runner.name()), Work::Dense, cost, series.map(|(series, _)| (series, 0)));
-    match runner.judge_dense(method, &problems::dense(Shape { batch: 1, dim: JUDGED, ..shape }, weights)) {
+    let (cost, series, judged) = if work == Work::Dense {
+        let problem = problems::dense(shape, weights);
+        let which = Dense::new(method, weights, runner.tier(), shape.dstate);
+        let job = || Job::dense(which, &problem);
+        let series = runner.time(Kernel::Dense(which), job, &Timing::warm(repeats));
+        let few = problems::dense(Shape { batch: 1, dim: JUDGED, ..shape }, weights);
+        let cost = cost::dense(method, &problem);
+        (cost, series.map(|(series, _)| (series, 0)), runner.judge_dense(method, &few))
+    } else {
+        let drawn = Drawn::dense(scan, work);
+        let short = Shape { batch: 1, dim: 1, seqlen: JUDGED_POSITIONS, ..shape };
+        let few = Drawn::dense(TimedScan { shape: short, ..scan }, work);
+        let series = runner.scan(drawn.scan(work, method, runner), repeats);
+        let cost = cost::dense_scan(method, work, &drawn.problem);
+        (cost, series, runner.judge_dense_scan(few.scan(work, method, runner)))
+    };
+    let mut timed = timed((id, runner.name()), work, cost, series);
+    match judged {
         Ok(judged) => {
             (timed.verdict, timed.share, timed.error) =
                 (timed.verdict.max(judged.verdict), Some(judged.share), Some(judged.error))
@@ -285,6 +311,9 @@ fn dense(id: String, scan: TimedScan, runner: &Runner, repeats: Repeats) -> Time
 
 /// Dense systems whose results are judged.
 const JUDGED: usize = 16;
+
+/// Positions of a channel that are judged: truths of 64 states take long.
+const JUDGED_POSITIONS: usize = 2;
 
 /// What is kept of one of those who raced.
 pub(super) fn raced_timing(
@@ -329,7 +358,7 @@ fn timed(
     let warm = Spread::of(&series.warm);
     let verdict = if warm.is_some() { Verdict::Pass } else { Verdict::Unmeasured };
     // The launch that does the work: before a scan come the steps of its chunks, and after a backward one its sums.
-    let kernel = if work == Work::Backward { series.footprints.first() } else { series.footprints.last() };
+    let kernel = if work.is_backward() { series.footprints.first() } else { series.footprints.last() };
     Timed {
         id,
         work,

@@ -1,13 +1,17 @@
 //! The inputs that are timed: a layer as models have them, with variable B and C, softplus with a bias, and a skip.
 
+use crate::problem::conventions::Coupling;
 use crate::problem::dense::{self, DenseProblem};
 use crate::problem::inputs::{self, Draw};
 use crate::problem::regime::{EVERYTHING, Recipe, StateMatrix};
-use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
+use crate::problem::{Conventions, InputType, Operand, OutputGradients, Problem, Shape, Weights};
 
 /// Channels that are drawn; the others repeat them. What a kernel takes does not depend on it, and drawing a whole layer would take
 /// longer than all timings.
 const DRAWN: usize = 64;
+
+/// Dense systems that are drawn.
+const SYSTEMS: usize = 16;
 
 /// A problem of this shape.
 pub fn draw(shape: Shape, weights: Weights, input: InputType) -> Problem {
@@ -53,6 +57,44 @@ pub fn dense(shape: Shape, weights: Weights) -> DenseProblem {
         repeated(values, count * each, values.len())
     };
     DenseProblem { delta: all(delta), a: all(a), b: all(b), ..drawn }
+}
+
+/// A scan with as many of these systems as it has channels, and a skip, and what its backward pass is given. Where it is constant each channel has a Δ, B and
+/// C; otherwise all vary.
+pub fn dense_scan(shape: Shape, weights: Weights, is_constant: bool) -> (Problem, OutputGradients) {
+    let Shape { dim, dstate, seqlen, .. } = shape;
+    let systems = dense(Shape { batch: 1, dim: dim.max(SYSTEMS), ..shape }, weights);
+    let operand = if is_constant { Operand::Constant } else { Operand::Variable };
+    let mut draw = Draw::new(1, "bench/dense");
+    let mut numbers = |count: usize| -> Vec<f32> {
+        let some: Vec<f32> = (0..count.min(1 << 12)).map(|_| draw.normal() as f32).collect();
+        repeated(&some, count, some.len())
+    };
+    let delta =
+        |i: usize| systems.delta[(i / seqlen + if is_constant { 0 } else { 5 * (i % seqlen) }) % SYSTEMS];
+    let problem = Problem {
+        shape,
+        weights,
+        input: InputType::F32,
+        b_operand: operand,
+        c_operand: operand,
+        u: numbers(shape.sequence_len()),
+        delta: (0..shape.sequence_len()).map(delta).collect(),
+        a: systems.a[..dim * dstate * dstate * weights.width()].to_vec(),
+        b: numbers(shape.operand_len(operand, weights)),
+        c: numbers(shape.operand_len(operand, weights)),
+        d: Some(numbers(dim)),
+        z: None,
+        delta_bias: None,
+        delta_softplus: false,
+        initial_state: None,
+        conventions: Conventions { coupling: Coupling::Dense, ..Conventions::default() },
+        judged_channels: vec![(0, 0)],
+        held: None,
+        packed: None,
+    };
+    let given = OutputGradients { dout: numbers(shape.sequence_len()), dlast_state: None };
+    (problem, given)
 }
 
 /// So many values: those given, again and again, from the first one again after every `period` values.

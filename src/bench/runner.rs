@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use crate::case;
+use crate::judge::budget::gradient::Pass;
 use crate::judge::dense::{self, Bounded};
+use crate::judge::{self, budget};
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::launch::{Job, Repeats, Returned, Series, Timing};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
@@ -17,6 +19,7 @@ use crate::problem::{OutputGradients, Problem};
 use crate::promise::{Promise, Tier};
 use crate::results::bench::Work;
 use crate::results::{TensorResult, Verdict};
+use crate::truth;
 
 /// What is flushed where a cache's size is not known.
 const SOME_CACHE: u64 = 32 << 20;
@@ -54,13 +57,17 @@ impl Scan<'_> {
     pub fn job(&self) -> Job {
         match self.given {
             Some(given) => Job::backward(self.method, self.problem, given, self.problem.input.into()),
+            None if self.problem.is_dense() => Job::dense_scan(self.forward.which, self.problem),
             None => Job::spread_scan(self.forward, self.problem, self.problem.input.into()),
         }
     }
 
     pub fn kernel(&self) -> Kernel {
+        let which = Instantiation::for_problem(self.method, self.problem);
         match self.given {
-            Some(_) => Kernel::Backward(Instantiation::for_problem(self.method, self.problem)),
+            Some(_) if self.problem.is_dense() => Kernel::DenseBackward(which),
+            Some(_) => Kernel::Backward(which),
+            None if self.problem.is_dense() => Kernel::DenseScan(self.forward.which),
             None => self.forward.kernel(),
         }
     }
@@ -183,7 +190,6 @@ impl Runner {
         let wanted = case::dense::wanted(method.into(), problem, &systems, systems.len());
         let wanted = wanted.map_err(|error| KernelError::Unavailable(error.to_string()))?;
         let tensors = dense::judge(&wanted, &dense::stored(&got));
-        let share = |tensor: &TensorResult| tensor.worst.as_ref().map_or(0.0, |worst| worst.share);
         let relative = |(at, both): (usize, &[Bounded; 2])| {
             let got = problem.matrix(&got.a_bar, at, problem.n);
             (got - &both[0].value).norm() / both[0].value.norm()
@@ -192,6 +198,40 @@ impl Runner {
             verdict: Verdict::of_all(tensors.values().map(|tensor| tensor.verdict)),
             share: tensors.values().map(share).fold(0.0, f64::max),
             error: wanted.matrices.iter().enumerate().map(relative).fold(0.0, f64::max),
+        })
+    }
+
+    /// Runs a scan with a dense A, or its gradients, and judges it; the error is the largest of its tensors.
+    ///
+    /// # Errors
+    /// It cannot be run, or has no truth.
+    pub fn judge_dense_scan(&self, scan: Scan) -> Result<JudgedDense, KernelError> {
+        let Scan { method, problem, given, .. } = scan;
+        let none = || KernelError::Unavailable("it has no kernel of scans with a dense A".to_owned());
+        let worker = self.worker().ok_or_else(none)?;
+        let promise = Promise::of_tier(self.tier());
+        let tensors: Vec<TensorResult> = match given {
+            Some(given) => {
+                let contract = &promise.backward.ok_or_else(none)?;
+                let got = worker.gradients(method, problem, given).ok_or_else(none)??;
+                let pass = Pass { form: method.into(), problem, given, contract };
+                case::gradients(pass, &got, false, &|| {}).tensors.values().cloned().collect()
+            }
+            None => {
+                let got = worker.dense_scan(method, problem).ok_or_else(none)??;
+                let truth = truth::scan::solve(problem, &[method]);
+                let truth = truth.map_err(|error| KernelError::Unavailable(error.to_string()))?;
+                let budget = budget::scan(method, problem, &promise.contract);
+                judge::scan::judge(method, problem, &got, &truth[0].tensors, &budget)
+                    .values()
+                    .cloned()
+                    .collect()
+            }
+        };
+        Ok(JudgedDense {
+            verdict: Verdict::of_all(tensors.iter().map(|tensor| tensor.verdict)),
+            share: tensors.iter().map(share).fold(0.0, f64::max),
+            error: tensors.iter().map(|tensor| tensor.rel_l2).fold(0.0, f64::max),
         })
     }
 
@@ -210,6 +250,11 @@ impl Runner {
             None => Err(KernelError::Unavailable("the reference path has no kernels".to_owned())),
         }
     }
+}
+
+/// Worst share of a bound.
+fn share(tensor: &TensorResult) -> f64 {
+    tensor.worst.as_ref().map_or(0.0, |worst| worst.share)
 }
 
 /// Times work of this process. Its caches cannot be flushed: what it reads is the allocator's matter.

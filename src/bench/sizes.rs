@@ -75,8 +75,10 @@ pub fn parse(text: &str) -> Result<Shape, String> {
     }
 }
 
-/// Dense systems that are timed: many enough to fill a device, of sizes up to the largest.
+/// Dense systems that are timed, many enough to fill a device, of sizes up to the largest; and scans with them, of as many positions in all.
 pub fn dense(gpu: bool) -> Vec<Shape> {
     let count = if gpu { 1 << 16 } else { 64 };
-    [4, 8, 16, 32, 64].map(|dstate| Shape { batch: 1, dim: count, dstate, seqlen: 1, groups: 1 }).to_vec()
+    let systems = [4, 8, 16, 32, 64].map(|dstate| shape(1, count, 1, dstate));
+    let of_scan = |dstate| if gpu { shape(4, 64, 256, dstate) } else { shape(1, 4, 8, dstate) };
+    systems.into_iter().chain([16, 32, 64].map(of_scan)).collect()
 }

@@ -16,6 +16,20 @@ named! {
         Backward => "backward": "its gradients",
         Operation => "operation": "a single operation",
         Dense => "dense": "Ā and B̄ of dense systems",
+        DenseScan => "dense-scan": "a scan with a dense A",
+        DenseBackward => "dense-backward": "its gradients",
+        DenseScanConstant => "dense-scan-constant": "a scan with a dense A, and a Δ, B and C for each channel",
+        DenseBackwardConstant => "dense-backward-constant": "its gradients",
+    }
+}
+
+impl Work {
+    /// Those of scans with a dense A.
+    pub const DENSE_SCANS: [Work; 4] =
+        [Work::DenseScan, Work::DenseBackward, Work::DenseScanConstant, Work::DenseBackwardConstant];
+
+    pub fn is_backward(self) -> bool {
+        matches!(self, Work::Backward | Work::DenseBackward | Work::DenseBackwardConstant)
     }
 }
 
@@ -40,7 +54,8 @@ pub struct Timed {
     pub kernel: Option<KernelUse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// Largest ‖got − Ā‖/‖Ā‖ of the dense systems that were judged, in Frobenius' norm; none of other work.
+    /// Largest ‖got − Ā‖/‖Ā‖ of the dense systems that were judged, in Frobenius' norm, or that of an output or a gradient of a scan with
+    /// them; none of other work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }

@@ -93,6 +93,16 @@ fn dense_systems_are_timed_by_kernels_and_judged() {
 }
 
 #[test]
+fn scans_with_a_dense_a_are_timed_and_judged() {
+    let run = plan_of(Vec::new(), vec![Shape { dstate: 5, ..SMALL }], Vec::new()).run(&|| {});
+    let of_work = |work| ["zoh", "poly"].map(|method| format!("{work}/complex/f32/b1-d3-n5-l9/{method}/cpu"));
+    assert_eq!(ids(&run), Work::DENSE_SCANS.map(of_work).concat());
+    let is_small = |error: f64| error > 0.0 && error < f64::from(f32::EPSILON);
+    assert!(run.bench.iter().all(|timed| timed.warm.is_some() && timed.error.is_some_and(is_small)));
+    assert_eq!(run.verdict(), Verdict::Pass);
+}
+
+#[test]
 fn a_sweep_differs_in_one_size_at_a_time() {
     for gpu in [false, true] {
         let shapes = Preset::Sweep.shapes(gpu);

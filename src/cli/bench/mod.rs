@@ -44,7 +44,7 @@ pub struct Args {
     /// Methods, by name or id; several with commas or patterns [default: all]
     #[arg(long = "method", value_name = "M", value_parser = names::method().several())]
     pub methods: Vec<Selection<Method>>,
-    /// Dense systems in the place of scans: Ā and B̄ of 65536 of them (a CPU's of 64), of 4 to 64 states
+    /// Dense systems in the place of scans: Ā and B̄ of 65536 of them (a CPU's of 64), of 4 to 64 states, and scans with them
     #[arg(long, conflicts_with_all = ["shapes", "presets", "input", "pass", "scans_only", "peers", "checks", "judge", "compare", "table"])]
     pub dense: bool,
     /// A shape as batch,dim,seqlen,dstate; may be given more than once

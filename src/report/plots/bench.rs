@@ -7,7 +7,7 @@ use crate::method::Method;
 use crate::report::bench::seconds;
 use crate::report::text;
 use crate::results::Results;
-use crate::results::bench::{Machine, Peaks, Scaling, Timed, Work, scalings};
+use crate::results::bench::{Machine, Peaks, Scaling, Timed, scalings};
 
 /// The methods that were timed.
 fn methods(results: &Results) -> Vec<Method> {
@@ -62,7 +62,7 @@ fn roof(canvas: &Canvas, results: &Results, machine: &Machine, peaks: Peaks, (le
         let look = palette::look(scan.method);
         let place = panel.place(point);
         // Gradients are larger marks.
-        let size = if timed.work == Work::Backward { 6.5 } else { 4.0 };
+        let size = if timed.work.is_backward() { 6.5 } else { 4.0 };
         canvas.marker(look.marker, place, size, look.colour);
         let rates = timed.rates(&results.machines).and_then(|rates| rates.roofline).unwrap_or(f64::NAN);
         let share = format!("{:.0} % of the roofline", 100.0 * rates);
