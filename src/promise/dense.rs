@@ -1,6 +1,7 @@
 //! Promise of an implementation of dense systems: how it computes Ā and B̄, of which [`crate::judge::dense`] makes bounds.
 
 use super::allowance::{HALF_SUBNORMAL, U};
+use crate::problem::Weights;
 
 /// Elimination with partial pivoting, and scaling and squaring, in an arithmetic. What comes out is rounded on store once more.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +47,12 @@ impl DensePromise {
     /// Implementations of others, in double.
     pub const DOUBLE: DensePromise =
         DensePromise { rounds_z: true, degree: 18, is_known: false, ..DensePromise::ACCURATE };
+
+    /// Roundings of a product of matrices of n states, for the moduli of its factors: complex ones have 2n in each part.
+    pub fn gamma(&self, weights: Weights, n: usize) -> f64 {
+        let factor = if weights == Weights::Complex { 2.0 * std::f64::consts::SQRT_2 } else { 1.0 };
+        factor * n as f64 * self.unit
+    }
 
     /// Rest of the series of e^θ beyond the degree.
     pub fn remainder(&self, theta: f64) -> f64 {

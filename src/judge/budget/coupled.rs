@@ -34,7 +34,7 @@ use super::complex_at;
 use super::state::{KeptState, Position};
 use super::states::{Channel, Sums};
 use super::step_size::step_size;
-use crate::formula::{OFFSETS, Term, Transition};
+use crate::formula::{OFFSETS, Term};
 use crate::judge::dense::bounds::{Bounded, Matrix, Step as Inputs, System, least, sizes};
 use crate::problem::{Operand, Problem, Weights};
 use crate::promise::{Contract, DensePromise};
@@ -47,9 +47,6 @@ pub const NUDGE: f64 = 1.0 / (1 << 17) as f64;
 
 /// Room for what such a difference is off.
 pub const SLOPE: f64 = 1.01;
-
-/// Ā and the B̄ of a position's own input in the place of the form's, where they are others; none where it is no edit of this position.
-pub type Edit<'e> = dyn Fn(usize) -> Option<[Option<Bounded>; 2]> + 'e;
 
 /// The system of a step, and where its Δ has an error those of others beside it.
 pub struct Systems {
@@ -79,16 +76,8 @@ impl Systems {
         Systems { share: 1.0 + now.own_share(), now, beside }
     }
 
-    pub fn transition(&self, of: Transition) -> Bounded {
-        self.of(&|system| system.of_state(of))
-    }
-
-    /// B̄ of one input.
-    pub fn coefficient(&self, terms: &[Term]) -> Bounded {
-        self.of(&|system| system.of_input(terms))
-    }
-
-    fn of(&self, of: &dyn Fn(&System) -> Bounded) -> Bounded {
+    /// A matrix of the system, and what it may be off.
+    pub fn of(&self, of: &dyn Fn(&System) -> Bounded) -> Bounded {
         let mut now = of(&self.now).scaled(self.share);
         if let Some(([before, after], by)) = &self.beside {
             now.add(&(sizes(&(of(after).value - of(before).value)) * *by));
@@ -248,8 +237,8 @@ pub struct Coupled<'a> {
 pub type Panels = (Rc<Bounded>, [Option<Bounded>; 3]);
 
 impl<'a> Coupled<'a> {
-    /// Steps of every position, by the form or with an edit; none where that is none of a step.
-    pub fn new(channel: Channel<'a>, edit: Option<&Edit>) -> Option<Self> {
+    /// Steps of every position.
+    pub fn new(channel: Channel<'a>) -> Self {
         let Channel { problem, contract, at, form, .. } = channel;
         let (a, formula) = (matrix(problem, at.1), form.formula());
         let mut coupled = Coupled { channel, steps: Vec::new(), panels: Vec::new(), largest_z: 0.0 };
@@ -272,20 +261,9 @@ impl<'a> Coupled<'a> {
                         formula.is_rational(),
                     );
                     coupled.largest_z = coupled.largest_z.max(systems.now.z.norm());
-                    let [a_bar, mut input] = edit.map_or(Some([None, None]), |edit| edit(l))?;
-                    let a_bar = a_bar.map_or_else(
-                        || systems.transition(formula.a_bar),
-                        |other| other.scaled(systems.share),
-                    );
-                    let inputs = formula.b_bar.map(|terms| {
-                        let of = || {
-                            input.take().map_or_else(
-                                || systems.coefficient(terms),
-                                |other| other.scaled(systems.share),
-                            )
-                        };
-                        (!terms.is_empty()).then(of)
-                    });
+                    let a_bar = systems.of(&|system| system.of_state(formula.a_bar));
+                    let of_terms = |terms: &'static [Term]| systems.of(&|system| system.of_input(terms));
+                    let inputs = formula.b_bar.map(|terms| (!terms.is_empty()).then(|| of_terms(terms)));
                     Rc::new((Rc::new(a_bar), inputs))
                 }
             };
@@ -293,7 +271,7 @@ impl<'a> Coupled<'a> {
             coupled.panels.push(panels.clone());
             last = Some((given, panels));
         }
-        Some(coupled)
+        coupled
     }
 
     fn step(&self, l: usize, (a_bar, inputs): &Panels) -> Step {

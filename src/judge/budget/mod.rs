@@ -109,7 +109,6 @@ use num_complex::Complex64;
 
 pub use self::bounds::{Bounds, store_error};
 use self::coupled::Coupled;
-pub use self::coupled::Edit;
 use self::exponents::Exponents;
 pub use self::numbers::Numbers;
 use self::readout::Readout;
@@ -427,7 +426,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         let seqlen = sequence.positions.len();
         let stretch = self.stretch(sequence, &(0..seqlen))?;
         let channel = self.channel(&stretch, sequence);
-        let Some((out, states, largest_z)) = of_coupled(channel, sums, None) else { return Ok(()) };
+        let (out, states, largest_z) = of_coupled(channel, sums);
         sums.largest_z = sums.largest_z.max(largest_z);
         each(TensorName::Out, sequence.positions.start, vec![out; repeats.len()])?;
         let Some(slot) = sequence.last else { return Ok(()) };
@@ -542,30 +541,22 @@ impl ChannelBudget<'_> {
 }
 
 /// Bounds of outputs and last states that are coupled, and the largest ‖ΔA‖.
-fn of_coupled(channel: Channel, sums: &mut Sums, edit: Option<&Edit>) -> Option<(Bounds, Bounds, f64)> {
-    let coupled = Coupled::new(channel, edit)?;
+fn of_coupled(channel: Channel, sums: &mut Sums) -> (Bounds, Bounds, f64) {
+    let coupled = Coupled::new(channel);
     let kept = coupled.walk(sums);
     let readout = Readout::new(channel);
     let mut out = Bounds::default();
-    for (l, position) in sums.positions.iter().enumerate() {
+    // Nothing is taken as random, and what is computed in double is rounded on store.
+    let Contract { dense, arithmetic, .. } = channel.contract;
+    for (l, position) in sums.positions.iter_mut().enumerate() {
+        let sums = readout.of_sums(dense.unit.min(arithmetic.unit), position);
+        let store =
+            if dense.unit < arithmetic.unit { arithmetic.unit * (position.y.abs() + sums) } else { 0.0 };
+        position.linear += sums + store;
         out.push_output(&readout.bounds(l, position, 0.0));
     }
     let states = Bounds::of_states(channel, TensorName::LastState, (&kept, 0.0), 0.0);
-    Some((out, states, coupled.largest_z))
-}
-
-/// Values and bounds of a channel of a problem with a dense A, without packed sequences, up to a position, with an edit of its steps. None
-/// where that is none of these steps.
-pub fn of_edited(
-    form: Form,
-    (problem, at): (&Problem, (usize, usize)),
-    contract: &Contract,
-    positions: usize,
-    edit: &Edit,
-) -> Option<Named<Bounds>> {
-    let channel = Channel { form, problem, at, contract, first: 0, seqlen: positions, lead: Lead::default() };
-    let (out, states, _) = of_coupled(channel, &mut Sums::default(), Some(edit))?;
-    Some([(TensorName::Out, out), (TensorName::LastState, states)].into_iter().collect())
+    (out, states, coupled.largest_z)
 }
 
 /// The smaller one, where the first may be a NaN made of infinities.

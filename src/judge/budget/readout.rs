@@ -56,6 +56,12 @@ impl<'a> Readout<'a> {
         }
     }
 
+    /// Roundings of the sum over states, in an arithmetic of this unit, at the worst.
+    pub fn of_sums(&self, unit: f64, p: &Position) -> f64 {
+        let products = self.channel.readout_product() * unit / self.channel.contract.arithmetic.unit;
+        (products * (1.0 + unit) + self.roundings.additions * unit) * p.magnitude
+    }
+
     /// The output at l, where one z or b occurs so often.
     pub fn bounds(&self, l: usize, p: &Position, repeats: f64) -> OutputBounds {
         let Channel { problem, contract, .. } = self.channel;
@@ -70,7 +76,7 @@ impl<'a> Readout<'a> {
         let narrowed = 2.0 * y.unit * (1.0 + y.unit) * p.magnitude;
         let operands = self.channel.ssd().map_or(0.0, |ssd| ssd.error(4, p.terms + p.carried, p.lost));
         let narrowed = narrowed + operands * (1.0 + y.unit).powi(2) * (1.0 + mu + additions * u);
-        let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished + narrowed;
+        let worst = p.carried + self.of_sums(u, p) + vanished + narrowed;
         let random = p.variance + additions * u * u * p.magnitude * p.magnitude;
         let stagnating = p.stagnating * problem.weights.width() as f64;
         let linear = p.linear + stagnating * u * p.magnitude + vanished + narrowed;

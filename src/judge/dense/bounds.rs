@@ -57,8 +57,10 @@
 
 use std::borrow::Cow;
 
-use nalgebra::{Complex, ComplexField, DMatrix};
+use nalgebra::{Complex, DMatrix};
 
+pub use super::series::sizes;
+use super::series::{halvings, phi, power_with, product, row_norm, series, series_with, spread};
 use crate::formula::{Form, Fraction, Function, Term, Transition};
 use crate::problem::Weights;
 use crate::promise::DensePromise;
@@ -137,6 +139,26 @@ impl Bounded {
     #[must_use]
     pub fn scaled(self, by: f64) -> Self {
         Bounded { value: self.value, error: self.error * by, norm: self.norm * by }
+    }
+
+    /// The product with another matrix, of which a row has roundings of so much of its moduli.
+    #[must_use]
+    pub fn times(&self, other: &Bounded, gamma: f64) -> Self {
+        let [reach, of_other] = [self.reach(), other.reach()];
+        let error = sizes(&self.value) * &other.error + &self.error * &of_other + &reach * &of_other * gamma;
+        let [size, of_other] = [self.value.norm(), other.value.norm()];
+        let norm = size * other.norm
+            + self.norm * (of_other + other.norm)
+            + gamma * (size + self.norm) * (of_other + other.norm);
+        Bounded::new(product(&self.value, &other.value), error, norm)
+    }
+
+    /// As many times of it as a number that may be off by so much says.
+    #[must_use]
+    pub fn multiple(&self, by: Complex<f64>, off: f64) -> Self {
+        let size = by.norm() + off;
+        let error = &self.error * size + sizes(&self.value) * off;
+        Bounded { value: &self.value * by, error, norm: self.norm * size + self.value.norm() * off }
     }
 
     /// Adds an error in each entry.
@@ -248,7 +270,7 @@ impl System {
             let rounded = both(&reach, &of_corner) * (2.0 * gamma);
             let entries = both(&reach, &corner.error) + both(&now.error, &size) + &rounded;
             let norm = 2.0 * ((spread + now.norm) * corner.norm + now.norm * corner.value.norm());
-            let value = &now.value * &corner.value + &corner.value * &now.value;
+            let value = product(&now.value, &corner.value) + product(&corner.value, &now.value);
             corner = Bounded::new(value, entries, norm + rounded.norm()).and_lost(lost);
             carried = both(&reach, &carried);
             sensitivity *= spread + now.norm;
@@ -290,7 +312,7 @@ impl System {
         let reach = of.reach();
         let rounded = &reach * &reach * gamma;
         let entries = sizes(value) * error + error * &reach + &rounded;
-        Bounded::new(value * value, entries, (2.0 * spread + norm) * norm + rounded.norm())
+        Bounded::new(product(value, value), entries, (2.0 * spread + norm) * norm + rounded.norm())
             .and_lost(self.lost())
     }
 
@@ -348,8 +370,7 @@ impl System {
     }
 
     fn gamma(&self) -> f64 {
-        let factor = if self.weights == Weights::Complex { 2.0 * std::f64::consts::SQRT_2 } else { 1.0 };
-        factor * self.z.nrows() as f64 * self.promise.unit
+        self.promise.gamma(self.weights, self.z.nrows())
     }
 
     fn exponentials(&self) -> Vec<Level> {
@@ -361,7 +382,7 @@ impl System {
         let products = (f64::from(self.promise.degree) / 3.0 + 1.0) * self.gamma() * (theta.exp_m1() - theta);
         let rounded = 5.0 * unit * theta.exp() + self.of_z() * theta * theta.exp();
         let norm = (x.nrows() as f64).sqrt() * (products + rounded + self.promise.remainder(theta));
-        let start = self.begun(series(&x, 0), error, norm).and_lost(self.lost());
+        let start = self.begun(phi(&x, 0), error, norm).and_lost(self.lost());
         let mut levels = vec![level(start)];
         for _ in 0..self.halvings {
             let Level { of, spread } = &levels[levels.len() - 1];
@@ -377,17 +398,16 @@ impl System {
     }
 
     /// d Σ c_k zᵏ X of (d, X), c_0 first.
-    pub(super) fn of_powers(&self, factors: &[f64], (delta, of): (f64, &Matrix)) -> Bounded {
+    pub fn of_powers(&self, factors: &[f64], (delta, of): (f64, &Matrix)) -> Bounded {
         let DensePromise { unit, underflow, rounds_z, .. } = self.promise;
         let (z, b) = (self.z.map(Complex::norm), of.map(Complex::norm));
         let products = factors.len() - 1;
         // From the last one on: a z that overflows is no part of ΔB.
         let (last, rest) = (factors[products], &factors[..products]);
         let sizes = rest.iter().rev().fold(&b * last, |sum, factor| &b * *factor + &z * sum);
-        let sum = rest
-            .iter()
-            .rev()
-            .fold(of * Complex::from(last), |sum, factor| of * Complex::from(*factor) + &self.z * sum);
+        let sum = rest.iter().rev().fold(of * Complex::from(last), |sum, factor| {
+            of * Complex::from(*factor) + product(&self.z, &sum)
+        });
         let each = match products {
             0 => unit,
             _ => products as f64 * (self.gamma() + 4.0 * unit + if rounds_z { unit } else { 0.0 }),
@@ -408,7 +428,13 @@ impl System {
         let theta = row_norm(&x);
         let norm = (each + self.of_z() * theta) * theta.exp() + self.promise.remainder(theta);
         let lost = 4.0 * underflow * (n as f64 + 2.0);
-        let starts: Vec<Matrix> = (1..=weights.len()).map(|k| series(&x, k)).collect();
+        // φ_k = xφ_{k+1} + I/k!
+        let mut starts = vec![phi(&x, weights.len())];
+        for k in (1..weights.len()).rev() {
+            let factorial = (1..=k).product::<usize>() as f64;
+            let lower = product(&x, &starts[0]) + Matrix::identity(n, n) / Complex::from(factorial);
+            starts.insert(0, lower);
+        }
         let mut sum = Bounded::by_entries(Matrix::zeros(n, columns), DMatrix::zeros(n, columns));
         sum.norm = 0.0;
         for c in 0..columns {
@@ -519,71 +545,4 @@ impl System {
         let lost = underflow * (1.0 + 4.0 * n as f64 * (1.0 + inverse.norm()));
         Bounded::by_entries(value, error.add_scalar(lost))
     }
-}
-
-/// The largest sum of a row by |re| + |im|, as kernels halve by it.
-fn row_norm(of: &Matrix) -> f64 {
-    of.row_iter().map(|row| row.iter().map(|x| x.re.abs() + x.im.abs()).sum()).fold(0.0, f64::max)
-}
-
-/// Halvings after which z has a norm of at most this.
-fn halvings(z: &Matrix, most: f64) -> usize {
-    let (mut norm, mut halvings) = (row_norm(z), 0);
-    // Larger ones have no e^z that the truth knows.
-    while norm > most && halvings < 40 {
-        norm *= 0.5;
-        halvings += 1;
-    }
-    halvings
-}
-
-/// φ_k(x), for a norm of x of at most 2.
-fn series<T: ComplexField<RealField = f64>>(x: &DMatrix<T>, k: usize) -> DMatrix<T> {
-    let identity = DMatrix::<T>::identity(x.nrows(), x.nrows());
-    let mut sum = identity.clone();
-    for j in (1..=28).rev() {
-        sum = &identity + (x * sum).unscale((j + k) as f64);
-    }
-    sum.unscale((1..=k).product::<usize>() as f64)
-}
-
-/// Moduli of all entries.
-pub fn sizes(of: &Matrix) -> DMatrix<f64> {
-    of.map(Complex::norm)
-}
-
-/// e^x and its derivative along g, likewise.
-fn series_with<T: ComplexField<RealField = f64>>(x: &DMatrix<T>, g: &DMatrix<T>) -> [DMatrix<T>; 2] {
-    let identity = DMatrix::<T>::identity(x.nrows(), x.nrows());
-    let (mut sum, mut slope) = (identity.clone(), DMatrix::zeros(x.nrows(), x.nrows()));
-    for j in (1..=29).rev() {
-        slope = (g * &sum + x * slope).unscale(f64::from(j));
-        sum = &identity + (x * sum).unscale(f64::from(j));
-    }
-    [sum, slope]
-}
-
-/// xᵏ/k! and its derivative along g, of which nothing is zero.
-fn power_with(x: &DMatrix<f64>, g: Option<&DMatrix<f64>>, k: u32) -> [DMatrix<f64>; 2] {
-    let n = x.nrows();
-    let (mut power, mut slope) = (DMatrix::identity(n, n), DMatrix::zeros(n, n));
-    for j in 1..=k {
-        if let Some(g) = g {
-            slope = (g * &power + x * slope) / f64::from(j);
-        }
-        power = x * power / f64::from(j);
-    }
-    [power, slope]
-}
-
-/// At least the 2-norm, and at most n^(1/16) times it.
-fn spread(of: &Matrix) -> f64 {
-    let size = of.norm();
-    if size == 0.0 || !size.is_finite() {
-        return size;
-    }
-    let unit = of / Complex::from(size);
-    let square = unit.adjoint() * unit;
-    let fourth = &square * &square;
-    size * (&fourth * &fourth).norm().powf(0.125)
 }

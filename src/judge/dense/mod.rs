@@ -2,12 +2,12 @@
 
 pub mod bounds;
 pub mod edits;
+pub mod series;
 
 use num_complex::Complex64;
 
 pub use self::bounds::{Bounded, Matrix, Step, System};
 pub use self::edits::explain;
-pub use self::edits::scans::explain as explain_scan;
 use super::location::{Axis, Location, Sources};
 use super::pairwise::MethodOutputs;
 use super::scan;

@@ -71,7 +71,7 @@ impl Channel<'_> {
         let lost = 2.0 * dense.underflow * (n as f64 + ROUNDINGS);
         let readout = Readout::new(&self);
         let states = states::Channel { form: *form, problem, at, contract, first: 0, seqlen: len, lead };
-        let coupled = Coupled::new(states, None).expect("nothing is edited");
+        let coupled = Coupled::new(states);
         let a = matrix(problem, at.1);
         let nothing = Matrix::zeros(n, 1);
         let states_of = |values: &Option<Vec<f32>>| given_states(problem, values.as_deref(), at);
@@ -138,6 +138,8 @@ impl Channel<'_> {
         for l in 0..len {
             let step = &readout.steps[l];
             let ((delta, epsilon), u) = (step.delta, step.u);
+            // A Δ that is no float has a rounded product with A.
+            let epsilon = if epsilon > 0.0 { epsilon + dense.unit } else { epsilon };
             let together = items * of_step[&Rc::as_ptr(&coupled.panels[l])] / share(l);
             let b_bar = coupled.panels[l].1[0].as_ref().expect("a method reads u_l");
             let b = column(problem, (&problem.b, problem.b_operand), at, l);
@@ -156,7 +158,7 @@ impl Channel<'_> {
                 .filter(|(_, terms)| !terms.is_empty())
                 .map(|(k, terms)| {
                     (
-                        now.coefficient(&terms),
+                        now.of(&|system| system.of_input(&terms)),
                         f64::from(k) * delta.powi(k - 1) * u,
                         f64::from(k - 1) * epsilon,
                     )
