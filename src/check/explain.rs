@@ -167,15 +167,12 @@ fn output<R: Read + Seek + Send>(
     };
     if problem.is_dense() {
         meant(problem, Turn::Statement, case)?;
-        // Edits of its program know one sequence.
-        if problem.packed.is_none() {
-            for explains in [by_cut_off, by_edits] {
-                by_rows(problem, explains, case);
-            }
-            meant(problem, Turn::First, case)?;
-            for explains in [by_edits_apart, by_two_edits, by_edits_at_length] {
-                by_rows(problem, explains, case);
-            }
+        for explains in [by_cut_off, by_edits] {
+            by_rows(problem, explains, case);
+        }
+        meant(problem, Turn::First, case)?;
+        for explains in [by_edits_apart, by_two_edits, by_edits_at_length] {
+            by_rows(problem, explains, case);
         }
         return Ok(meant(problem, Turn::Last, case)?);
     }

@@ -101,10 +101,6 @@ pub fn explain<R: Read + Seek + Send>(
     searching: &mut Searching,
 ) -> Result<(), Reason> {
     let Some(RecordedBackward { problem, given, passes }) = recording.read_backward()? else { return Ok(()) };
-    // No program has their adjoint.
-    if problem.is_dense() {
-        return Ok(());
-    }
     let contract = Promise::recorded(stages).contract;
     for ((name, got), case) in passes.iter().zip(cases) {
         let Ok(form) = ReadsNow::try_from(name.form) else { continue };

@@ -4,6 +4,8 @@
 //! cotangent is the sum of what its uses give it, summed over the axes that the node has not, and the real part of that where the node is
 //! real. A scan's is a scan the other way.
 
+mod matrices;
+
 use std::collections::HashMap;
 
 use super::build::Parts;
@@ -227,7 +229,7 @@ impl Reverse<'_> {
         };
         let mut gradient = cotangent;
         let mut fold = |over, graph: &mut Graph| gradient = graph.add(Op::Fold(gradient, over));
-        if name == A && shared.is_some() {
+        if name == A && shared.is_some() && !self.problem.is_dense() {
             fold(Over::States, self.graph);
         }
         if let Some(channels) = channels.filter(|count| *count > 1) {
@@ -260,7 +262,9 @@ impl Reverse<'_> {
             self.give(known, share);
             return Some(None);
         }
-        let decay = self.graph.add(Op::At { of: scan.decay, axis, index: next });
+        let is_matrix = self.graph.is_matrix(scan.decay);
+        let transposed = self.transposed(scan.decay);
+        let decay = self.graph.add(Op::At { of: transposed, axis, index: next });
         let start = self.graph.number(0.0);
         let reversed = !scan.reversed;
         let drive = given;
@@ -271,11 +275,17 @@ impl Reverse<'_> {
         let adjoint = Scan { reversed, borders, ..Scan::of(decay, drive, start) };
         let adjoint = self.graph.add(Op::Scan(adjoint));
         let before = self.graph.add(Op::Scan(Scan { exclusive: true, ..scan }));
-        let of_decay = self.graph.product([adjoint, before]);
-        let of_start = self.graph.product([adjoint, scan.decay]);
+        let of_decay = match is_matrix {
+            true => self.graph.add(Op::Outer(adjoint, before)),
+            false => self.graph.product([adjoint, before]),
+        };
+        let of_start = match is_matrix {
+            true => self.graph.product([transposed, adjoint]),
+            false => self.graph.product([adjoint, scan.decay]),
+        };
         let of_start = first(self.graph, of_start);
         self.give(scan.start, of_start);
-        match self.derivation.by_chain {
+        match self.derivation.by_chain || is_matrix {
             true => {
                 self.give(scan.decay, of_decay);
                 self.give(scan.drive, adjoint);
@@ -426,7 +436,17 @@ impl Reverse<'_> {
         let graph = &mut *self.graph;
         match graph.op(id).clone() {
             Op::Number(_) | Op::Input(_) | Op::Scan(_) => {}
-            Op::Sum(of) => of.into_iter().for_each(|of| self.give(of, given)),
+            Op::Sum(of) => {
+                for operand in of {
+                    let graph = &mut *self.graph;
+                    // A number stands for as many times the identity among matrices.
+                    let is_number = graph.is_matrix(given) && !graph.extent(operand).state;
+                    let one = graph.number(1.0);
+                    let share = if is_number { graph.add(Op::Inner(given, one)) } else { given };
+                    self.give(operand, share);
+                }
+            }
+            Op::Product(of) if of.iter().any(|id| graph.is_matrix(*id)) => self.through_matrices(&of, given),
             Op::Product(of) => {
                 let distinct = |at: &usize| !of[..*at].contains(&of[*at]);
                 for operand in (0..of.len()).filter(distinct).map(|at| of[at]) {
@@ -435,11 +455,16 @@ impl Reverse<'_> {
                     self.give(operand, share);
                 }
             }
-            // No specified program divides, and gradients of a dense A are not said as programs.
-            Op::Quotient(..) | Op::Transition(..) | Op::Coefficient(..) => return None,
+            // No specified program has these.
+            Op::Quotient(..) | Op::Each(..) | Op::Outer(..) | Op::Inner(..) | Op::Along(..) => return None,
             Op::Apply(Function::RealPart, of) => self.give(of, given),
             Op::Apply(Function::Conjugate, of) => {
                 let share = graph.apply(Function::Conjugate, given);
+                self.give(of, share);
+            }
+            Op::Apply(function, of) if graph.is_matrix(of) => {
+                let transposed = self.transposed(of);
+                let share = self.graph.add(Op::Along(function, transposed, given));
                 self.give(of, share);
             }
             Op::Apply(function, of) => {

@@ -22,16 +22,9 @@ impl Program {
         let (formula, of_a_bar) = (parts.b_bar.formula(), parts.a_bar.formula());
         let step = step_size(problem, graph);
         let a = graph.input(Input::A);
-        let (decay, drive) = match problem.is_dense() {
-            true => {
-                (graph.add(Op::Transition(parts.a_bar, [step, a])), dense_drive(parts.b_bar, step, graph))
-            }
-            false => {
-                let exponent = graph.product([step, a]);
-                let decay = transition(of_a_bar.a_bar, exponent, graph);
-                (decay, drive(formula.b_bar, problem, step, graph))
-            }
-        };
+        let exponent = graph.product([step, a]);
+        let decay = transition(of_a_bar.a_bar, exponent, graph);
+        let drive = drive(formula.b_bar, problem, step, graph);
         let start = match problem.initial_state {
             Some(_) => graph.input(Input::InitialState),
             None => graph.number(0.0),
@@ -69,28 +62,6 @@ impl Program {
     }
 }
 
-/// Builds what enters the states of a dense A.
-fn dense_drive(form: Form, step: Id, graph: &mut Graph) -> Id {
-    let [a, b] = [Input::A, Input::B].map(|input| graph.input(input));
-    let inputs = form.formula().b_bar.into_iter().zip(OFFSETS).enumerate();
-    let mut driven = Vec::new();
-    for (place, (_, offset)) in inputs.filter(|(_, (terms, _))| !terms.is_empty()) {
-        let u = input_at(offset, graph);
-        let b_bar = graph.add(Op::Coefficient(form, place as u8, [step, a, b]));
-        driven.push(graph.product([b_bar, u]));
-    }
-    graph.sum(driven)
-}
-
-/// u of a position so many behind.
-fn input_at(offset: isize, graph: &mut Graph) -> Id {
-    let u = graph.input(Input::U);
-    match offset {
-        0 => u,
-        by => graph.add(Op::At { of: u, axis: Axis::Position, index: Index::Held(by as i32) }),
-    }
-}
-
 /// Builds what enters the state: the coefficients of the inputs that are read, with B and these.
 pub fn drive(b_bar: [&[Term]; 3], problem: &Problem, step: Id, graph: &mut Graph) -> Id {
     let a = graph.input(Input::A);
@@ -98,7 +69,11 @@ pub fn drive(b_bar: [&[Term]; 3], problem: &Problem, step: Id, graph: &mut Graph
     let b = (!problem.reads_with_b()).then(|| graph.input(Input::B));
     let mut driven = Vec::new();
     for (terms, offset) in b_bar.into_iter().zip(OFFSETS).filter(|(terms, _)| !terms.is_empty()) {
-        let u = input_at(offset, graph);
+        let u = graph.input(Input::U);
+        let u = match offset {
+            0 => u,
+            by => graph.add(Op::At { of: u, axis: Axis::Position, index: Index::Held(by as i32) }),
+        };
         let mut factors = coefficient(terms, step, exponent, graph);
         factors.extend(b);
         factors.push(u);

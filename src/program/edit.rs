@@ -4,10 +4,11 @@ use super::Program;
 use super::complex::{Powers, Product, Slip};
 use super::graph::{Accumulator, Axis, Borders, Function, Graph, Id, Index, Op, Over, Real, Scan};
 use super::made::{
-    across_borders, carrying, circular, function_moved, in_each, other_direction, outside, padded, starting,
-    with_powers,
+    across_borders, by_entries, carrying, circular, commuting, function_moved, in_each, other_direction,
+    outside, padded, starting, with_powers,
 };
 use super::mask::{Condition, Place};
+use super::matrices::Map;
 use super::print::CONSTANTS;
 use crate::problem::InputType;
 
@@ -42,9 +43,18 @@ pub enum Patch {
     Other(Id),
     /// Another function of the operand; none for that itself.
     Instead(Option<Function>),
+    /// A function of it; of a matrix that of each entry, but where it is one of a matrix itself.
     Applied(Function),
+    /// A function or a power of a matrix that is taken of each entry.
+    ByEntries,
+    /// A derivative along a matrix that is a product with it, as if the two commuted: from the left, or from the right.
+    Commuting {
+        left: bool,
+    },
     At(Axis, Index),
     Rounded(InputType),
+    /// Minus the exponential of the logarithm of its negative, which is kept in a narrow type.
+    LogRounded(InputType),
     Times(Id),
     Over(Id),
     Scaled(Real),
@@ -63,6 +73,8 @@ pub enum Patch {
     Powers(Powers),
     Slipped(Slip),
     Multiplied(Product),
+    /// A scan whose matrix's product is written over its operand.
+    InPlace,
     /// A scan whose state is kept between two numbers as it is carried on.
     KeptWithin(Real, Real),
     /// Imaginary part times a number.
@@ -121,6 +133,8 @@ pub enum Each {
     Once(Id),
     /// Powers in products are made of complex products of some kind.
     Powers(Powers),
+    /// Functions and powers of matrices are taken of each entry.
+    ByEntries,
 }
 
 /// Values that a scan may carry over the edge of a chunk by mistake.
@@ -170,6 +184,16 @@ impl Edit {
             Site::Value(id) | Site::Both(id, _) => id,
             Site::Within { of, .. } | Site::WithinUse { of, .. } => of,
             Site::Use { user, operand } => graph.op(user).operands()[operand],
+        }
+    }
+
+    /// Whether one of these nodes would be another with it.
+    pub fn is_within(&self, nodes: &[Id]) -> bool {
+        match self.site {
+            Site::Value(id) => nodes.contains(&id),
+            Site::Both(one, other) => nodes.contains(&one) || nodes.contains(&other),
+            Site::Use { user, .. } | Site::WithinUse { user, .. } => nodes.contains(&user),
+            Site::Within { root, .. } => nodes.contains(&root),
         }
     }
 
@@ -227,9 +251,21 @@ impl Edit {
                 (None, Some(of)) => of,
                 (_, None) => target,
             },
+            Patch::Applied(function)
+                if graph.is_matrix(target) && !matches!(function, Function::Mapped(_)) =>
+            {
+                graph.add(Op::Each(function, target))
+            }
             Patch::Applied(function) => graph.apply(function, target),
+            Patch::ByEntries => by_entries(graph, target).unwrap_or(target),
+            Patch::Commuting { left } => commuting(graph, target, left).unwrap_or(target),
             Patch::At(axis, index) => graph.add(Op::At { of: target, axis, index }),
             Patch::Rounded(to) => graph.add(Op::Round(target, to)),
+            Patch::LogRounded(to) => {
+                let log = graph.apply(Function::LogOfNegated, target);
+                let kept = graph.add(Op::Round(log, to));
+                graph.apply(Function::NegatedExp, kept)
+            }
             Patch::Times(other) => graph.product([target, other]),
             Patch::Over(other) => {
                 let inverse = graph.apply(Function::Reciprocal, other);
@@ -275,6 +311,10 @@ impl Edit {
             },
             Patch::Multiplied(product) => match of_scan(graph) {
                 Some(scan) => graph.add(Op::Scan(Scan { product, ..scan })),
+                None => target,
+            },
+            Patch::InPlace => match of_scan(graph) {
+                Some(scan) => graph.add(Op::Scan(Scan { in_place: true, ..scan })),
                 None => target,
             },
             Patch::KeptWithin(low, high) => match of_scan(graph) {
@@ -381,6 +421,7 @@ impl Edit {
         matches!(
             self.patch,
             Patch::Rounded(_)
+                | Patch::LogRounded(_)
                 | Patch::Stored(_)
                 | Patch::Summed(_, Some(_))
                 | Patch::Carried { what: Carry::Rounded(_), .. }
@@ -467,7 +508,7 @@ impl Edit {
                 6.0 + bits(low.value()) + bits(high.value())
             }
             Patch::LimitMissing { .. } => 3.0,
-            Patch::Powers(_) | Patch::Slipped(_) | Patch::Multiplied(_) => 5.5,
+            Patch::Powers(_) | Patch::Slipped(_) | Patch::Multiplied(_) | Patch::InPlace => 5.5,
             Patch::Starting(Start::OfChunk(_) | Start::AtChunks(_)) => 4.75,
             Patch::Starting(_) | Patch::OtherDirection | Patch::FunctionMoved | Patch::Circular => 4.0,
             Patch::Turned(by) | Patch::Stretched(by) => 5.0 + bits(by.value()),
@@ -475,9 +516,13 @@ impl Edit {
             Patch::InEach(Each::Series(_)) => 2.75,
             Patch::InEach(Each::Once(_)) => 4.5,
             Patch::InEach(Each::Powers(_)) => 5.5,
+            Patch::ByEntries | Patch::Commuting { .. } => 4.5,
+            Patch::InEach(Each::ByEntries) => 4.25,
+            Patch::Applied(Function::Mapped(Map::Without { .. })) => 5.75,
+            Patch::Applied(Function::Mapped(_)) => 4.0,
             Patch::Applied(Function::Conjugate | Function::RealPart | Function::ImaginaryPart) => 4.0,
             Patch::Applied(_) | Patch::Other(_) => 5.5,
-            Patch::Rounded(_) | Patch::CutOff(_) => 6.0,
+            Patch::Rounded(_) | Patch::LogRounded(_) | Patch::CutOff(_) => 6.0,
             Patch::Times(_) | Patch::Over(_) => 6.5,
             Patch::Scaled(by) => 4.0 + bits(by.value()),
             Patch::Plus(_, by) => 9.0 + bits(by.value()),

@@ -3,9 +3,11 @@
 use foldhash::HashMap;
 
 use super::complex::{Powers, Product, Slip};
+pub use super::index::Index;
 use super::mask::{Condition, Set};
-use crate::formula::{Form, Fraction};
-use crate::problem::InputType;
+use super::matrices::Map;
+use crate::formula::Fraction;
+use crate::problem::{InputType, Operand, Problem};
 
 /// A node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,7 +57,7 @@ pub enum Input {
     Ends,
 }
 
-/// A function of one number.
+/// A function of one number, or of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     Exp,
@@ -70,7 +72,13 @@ pub enum Function {
     Resolvent(Fraction),
     /// Its series Σ (αx)ᵏ, cut after so many terms.
     Geometric(Fraction, u8),
+    /// (I − αX)⁻¹ by elimination that exchanges rows of its matrix, and not those of what is divided.
+    Unexchanged(Fraction),
+    /// Entries of a matrix elsewhere, or some of them.
+    Mapped(Map),
     Softplus,
+    /// log(1 + e^{βx})/β, PyTorch's with another `beta`.
+    SharpSoftplus(Real),
     /// log(1 + e^−|x|), the part of softplus that is added to max(x, 0).
     SoftplusRest,
     /// log(1 + eˣ) as it is written, which leaves the range of f32 with eˣ.
@@ -145,80 +153,6 @@ pub struct Accumulator {
     pub backwards: bool,
 }
 
-/// The index that is read in the place of i, of an axis of n.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Index {
-    /// i + k; 0 is read beyond either end.
-    Shifted(i32),
-    /// i + k; the last one is read beyond the end, and 0 before the start, as textbook forms read inputs (spec.md §2).
-    Held(i32),
-    /// i + k; the first one is read before the start, and the last one beyond the end.
-    Clamped(i32),
-    /// n − 1 − i
-    Reversed,
-    At(u32),
-    /// i + k around the end
-    Rolled(i32),
-    /// i mod k
-    Modulo(u32),
-    /// ⌊i / k⌋ k
-    BlockStart(u32),
-    /// i within its block of k, from the block's other end; beyond the last one 0 is read.
-    ReversedIn(u32),
-    /// ⌊i / k⌋ k − 1, the last one of the block before.
-    BlockBefore(u32),
-    /// ⌊i / k⌋ k + k − 1, the last one of its own block.
-    BlockEnd(u32),
-    /// ⌊n / k⌋ times i mod k: of n / k things that share a row, the row of another's rest.
-    Strided(u32),
-    /// i as its place in a memory of blocks of k, whose axes are exchanged.
-    Exchanged(u32),
-    /// An input's memory with its two last axes exchanged; of items, its two first ones.
-    Transposed,
-    /// Memory of a head, its channels by states, taken for states by channels.
-    TransposedIn(u32),
-    /// A complex input's memory taken for all real parts before all imaginary ones.
-    Halves,
-    /// The first position of the packed sequence that comes so many after a position's own, without padding.
-    Sequence(i32),
-    /// The first position of the item, for each packed sequence.
-    FirstSequence,
-    /// i itself in the first packed sequence of an item; in others 0 is read.
-    OnlyFirstSequence,
-    /// i + k, also in another packed sequence; 0 is read before the item's start, and the last one beyond its end.
-    Across(i32),
-}
-
-impl Index {
-    /// The index that is read; none where 0 is.
-    pub fn of(self, i: usize, n: usize) -> Option<usize> {
-        let shifted = |by: i32| i.checked_add_signed(by as isize);
-        match self {
-            Index::Shifted(by) => shifted(by).filter(|&at| at < n),
-            Index::FirstSequence => Some(0),
-            Index::Held(by) | Index::Across(by) => shifted(by).map(|at| at.min(n - 1)),
-            Index::Clamped(by) => Some(i.saturating_add_signed(by as isize).min(n - 1)),
-            Index::Reversed => Some(n - 1 - i),
-            Index::At(at) => Some(at as usize).filter(|&at| at < n),
-            Index::Modulo(k) => Some(i % k as usize),
-            Index::BlockStart(k) => Some(i / k as usize * k as usize),
-            Index::ReversedIn(k) => {
-                Some(i / k as usize * k as usize + k as usize - 1 - i % k as usize).filter(|&at| at < n)
-            }
-            Index::Strided(k) => Some(i % k as usize * (n / k as usize)),
-            Index::Exchanged(k) => Some(i % k as usize * (n / k as usize) + i / k as usize),
-            Index::Rolled(by) => Some((i as i64 + i64::from(by)).rem_euclid(n as i64) as usize),
-            Index::BlockBefore(k) => (i / k as usize * k as usize).checked_sub(1),
-            Index::BlockEnd(k) => Some(((i / k as usize + 1) * k as usize).min(n) - 1),
-            Index::Transposed
-            | Index::TransposedIn(_)
-            | Index::Halves
-            | Index::Sequence(_)
-            | Index::OnlyFirstSequence => Some(i),
-        }
-    }
-}
-
 /// Borders of packed sequences at which a scan starts anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Borders {
@@ -252,6 +186,8 @@ pub struct Scan {
     pub limits: Option<(Real, Real)>,
     /// How decay and x are multiplied.
     pub product: Product,
+    /// Whether each row of a matrix's product is written over what the rows after it read.
+    pub in_place: bool,
     pub borders: Borders,
 }
 
@@ -260,8 +196,8 @@ impl Scan {
     pub fn of(decay: Id, drive: Id, start: Id) -> Self {
         let (reversed, exclusive) = (false, false);
         let (stored, carried, limits, product) = (None, None, None, Product::Right);
-        let borders = Borders::All;
-        Scan { decay, drive, start, reversed, exclusive, stored, carried, limits, product, borders }
+        let (in_place, borders) = (false, Borders::All);
+        Scan { decay, drive, start, reversed, exclusive, stored, carried, limits, product, in_place, borders }
     }
 }
 
@@ -274,16 +210,20 @@ pub enum Op {
     /// The first divided by the second.
     Quotient(Id, Id),
     Apply(Function, Id),
+    /// A function of each entry of a matrix.
+    Each(Function, Id),
+    /// The matrix of the products of two columns' entries, of the first one's by rows.
+    Outer(Id, Id),
+    /// Sum of the products of two matrices' entries.
+    Inner(Id, Id),
+    /// The derivative of a function of a matrix, which comes first, along another one.
+    Along(Function, Id, Id),
     At {
         of: Id,
         axis: Axis,
         index: Index,
     },
     Scan(Scan),
-    /// Ā of a form, a matrix, of Δ and a dense A (spec.md §8). A scan with it is one of all states together.
-    Transition(Form, [Id; 2]),
-    /// B̄ of one of a form's inputs, by its place in [`OFFSETS`](crate::formula::OFFSETS), of Δ, a dense A and B.
-    Coefficient(Form, u8, [Id; 3]),
     /// The value at the first position, and at the last one; of packed sequences at that of each, for all of its positions.
     First(Id),
     Last(Id),
@@ -322,8 +262,12 @@ impl Op {
         match self {
             Op::Input(_) | Op::Number(_) => {}
             Op::Sum(of) | Op::Product(of) => of.iter().copied().for_each(visit),
-            Op::Quotient(above, below) => [*above, *below].into_iter().for_each(visit),
+            Op::Quotient(one, other)
+            | Op::Outer(one, other)
+            | Op::Inner(one, other)
+            | Op::Along(_, one, other) => [*one, *other].into_iter().for_each(visit),
             Op::Apply(_, of)
+            | Op::Each(_, of)
             | Op::First(of)
             | Op::Last(of)
             | Op::Accumulate(of, ..)
@@ -334,8 +278,6 @@ impl Op {
             | Op::At { of, .. }
             | Op::Limit { of, .. } => visit(*of),
             Op::Scan(scan) => [scan.decay, scan.drive, scan.start].into_iter().for_each(visit),
-            Op::Transition(_, of) => of.iter().copied().for_each(visit),
-            Op::Coefficient(_, _, of) => of.iter().copied().for_each(visit),
             Op::Choose { when, yes, no } => [*yes, *no].into_iter().chain(when.of()).for_each(visit),
         }
     }
@@ -346,7 +288,11 @@ impl Op {
             (Op::Sum(_), of) => Op::Sum(of.to_vec()),
             (Op::Product(_), of) => Op::Product(of.to_vec()),
             (Op::Quotient(..), &[above, below]) => Op::Quotient(above, below),
+            (Op::Outer(..), &[one, other]) => Op::Outer(one, other),
+            (Op::Inner(..), &[one, other]) => Op::Inner(one, other),
+            (Op::Along(function, ..), &[of, along]) => Op::Along(*function, of, along),
             (Op::Apply(function, _), &[of]) => Op::Apply(*function, of),
+            (Op::Each(function, _), &[of]) => Op::Each(*function, of),
             (Op::First(_), &[of]) => Op::First(of),
             (Op::Last(_), &[of]) => Op::Last(of),
             (Op::Fold(_, over), &[of]) => Op::Fold(of, *over),
@@ -356,8 +302,6 @@ impl Op {
             (Op::Turned(_, by), &[of]) => Op::Turned(of, *by),
             (&Op::At { axis, index, .. }, &[of]) => Op::At { of, axis, index },
             (&Op::Limit { low, high, .. }, &[of]) => Op::Limit { of, low, high },
-            (Op::Transition(form, _), &[step, a]) => Op::Transition(*form, [step, a]),
-            (Op::Coefficient(form, input, _), &[step, a, b]) => Op::Coefficient(*form, *input, [step, a, b]),
             (Op::Scan(scan), &[decay, drive, start]) => Op::Scan(Scan { decay, drive, start, ..*scan }),
             (&Op::Choose { when: when @ Condition::At(_), .. }, &[yes, no]) => Op::Choose { when, yes, no },
             (&Op::Choose { when: Condition::Below(_, limit), .. }, &[yes, no, of]) => {
@@ -379,11 +323,22 @@ impl Op {
 pub struct Extent {
     pub position: bool,
     pub state: bool,
+    /// Whether it is a matrix of states by states, as a dense A is (spec.md §8).
+    pub matrix: bool,
 }
 
 impl Extent {
     fn join(self, other: Extent) -> Extent {
-        Extent { position: self.position || other.position, state: self.state || other.state }
+        Extent {
+            position: self.position || other.position,
+            state: self.state || other.state,
+            matrix: self.matrix || other.matrix,
+        }
+    }
+
+    /// Whether it is a column of states.
+    pub fn is_vector(self) -> bool {
+        self.state && !self.matrix
     }
 
     /// Whether it has no axis that the other has not.
@@ -401,12 +356,16 @@ pub struct Graph {
     varies: [bool; 2],
     /// Whether sequences are packed, of which each has states of its own.
     is_packed: bool,
+    /// Whether A is a matrix.
+    is_dense: bool,
 }
 
 impl Graph {
-    /// No nodes, of a problem whose B and whose C vary along the sequence or do not, and whose sequences are packed or not.
-    pub fn new(varies: [bool; 2], is_packed: bool) -> Self {
-        Graph { varies, is_packed, ..Graph::default() }
+    /// No nodes yet of what a problem computes.
+    pub fn new(problem: &Problem) -> Self {
+        let varies = [problem.b_operand, problem.c_operand].map(|operand| operand == Operand::Variable);
+        let (is_packed, is_dense) = (problem.packed.is_some(), problem.is_dense());
+        Graph { varies, is_packed, is_dense, ..Graph::default() }
     }
 
     /// Whether sequences are packed.
@@ -504,11 +463,11 @@ impl Graph {
     }
 
     fn extent_of(&self, op: &Op) -> Extent {
-        let of = |position, state| Extent { position, state };
+        let of = |position, state| Extent { position, state, matrix: false };
         match op {
             Op::Input(Input::U | Input::Delta | Input::Z | Input::OutGradient) => of(true, false),
             Op::Input(Input::Begins | Input::Ends) => of(true, false),
-            Op::Input(Input::A) => of(false, true),
+            Op::Input(Input::A) => Extent { matrix: self.is_dense, ..of(false, true) },
             Op::Input(Input::InitialState | Input::LastStateGradient) => of(self.is_packed, true),
             Op::Input(Input::B) => of(self.varies[0], true),
             Op::Input(Input::C) => of(self.varies[1], true),
@@ -523,7 +482,7 @@ impl Graph {
                 Extent { position: false, ..self.extent(*x) }
             }
             Op::Fold(x, Over::States) | Op::Accumulate(x, Over::States, _) => {
-                Extent { state: false, ..self.extent(*x) }
+                of(self.extent(*x).position, false)
             }
             Op::Choose { when, .. } => {
                 let axis = when.place().map(|place| place.axis);
@@ -531,17 +490,30 @@ impl Graph {
                 let own = of(along, axis == Some(Axis::State));
                 op.operands().iter().fold(own, |all, id| all.join(self.extent(*id)))
             }
+            Op::Inner(one, other) => of(self.extent(*one).join(self.extent(*other)).position, false),
             other => {
                 let operands = other.operands();
-                operands.iter().fold(of(false, false), |all, id| all.join(self.extent(*id)))
+                let all = operands.iter().fold(of(false, false), |all, id| all.join(self.extent(*id)));
+                // Matrices times a column are one.
+                let is_vector = operands.iter().any(|id| self.extent(*id).is_vector());
+                let is_matrix = all.matrix && !(matches!(other, Op::Product(_)) && is_vector);
+                Extent { matrix: is_matrix || matches!(other, Op::Outer(..)), ..all }
             }
         }
     }
 
-    /// Whether a node is a matrix, as Ā of a dense A is.
+    /// Whether a node is a matrix.
     pub fn is_matrix(&self, id: Id) -> bool {
-        self.reached(&[id]).iter().any(|id| matches!(self.op(*id), Op::Transition(..)))
-            && !self.reached(&[id]).iter().any(|id| matches!(self.op(*id), Op::Scan(_)))
+        self.extent(id).matrix
+    }
+
+    /// Whether a node is a function of a matrix, or a derivative of one, which takes long to compute.
+    pub fn is_function_of_matrix(&self, id: Id) -> bool {
+        match self.op(id) {
+            Op::Along(..) => true,
+            Op::Apply(function, of) => self.is_matrix(*of) && !matches!(function, Function::Mapped(_)),
+            _ => false,
+        }
     }
 
     /// Nodes that these are made of, and these themselves, each once and after its operands.

@@ -24,6 +24,11 @@ pub(super) fn outside(graph: &mut Graph, program: &Program, (user, sum): (Id, Id
 
 /// A product with the function of its last factor that is one taken of the others.
 pub(super) fn function_moved(graph: &mut Graph, product: Id) -> Option<Id> {
+    if let Op::Limit { of, low, high } = *graph.op(product) {
+        let Op::Apply(function, of) = *graph.op(of) else { return None };
+        let limited = graph.add(Op::Limit { of, low, high });
+        return Some(graph.apply(function, limited));
+    }
     let mut others = graph.op(product).operands();
     let at = others.iter().rposition(|factor| matches!(graph.op(*factor), Op::Apply(..)))?;
     let Op::Apply(function, argument) = *graph.op(others.remove(at)) else { return None };
@@ -40,6 +45,37 @@ pub(super) fn with_powers(graph: &mut Graph, product: Id, powers: Powers) -> Opt
     let power = graph.apply(Function::Power(count(&repeated) as u8, powers), repeated);
     let others: Vec<Id> = factors.iter().copied().filter(|id| *id != repeated).chain([power]).collect();
     Some(graph.product(others))
+}
+
+/// A function or a power of a matrix that is taken of each entry.
+pub(super) fn by_entries(graph: &mut Graph, id: Id) -> Option<Id> {
+    match graph.op(id).clone() {
+        Op::Apply(function, of) if graph.is_matrix(of) => Some(graph.add(Op::Each(function, of))),
+        Op::Product(factors) => {
+            let count = |id: &Id| factors.iter().filter(|other| *other == id).count();
+            let repeated = *factors.iter().find(|id| graph.is_matrix(**id) && count(id) > 1)?;
+            let power = Function::Power(count(&repeated) as u8, Powers::RIGHT);
+            let power = graph.add(Op::Each(power, repeated));
+            let others = factors.into_iter().filter(|id| *id != repeated);
+            // Matrices stand before what they multiply.
+            let all: Vec<Id> = [power].into_iter().chain(others).collect();
+            Some(graph.product(all))
+        }
+        _ => None,
+    }
+}
+
+/// The derivative of a function of a matrix along another one, as if the two commuted.
+pub(super) fn commuting(graph: &mut Graph, id: Id, left: bool) -> Option<Id> {
+    let Op::Along(function, of, along) = *graph.op(id) else { return None };
+    let value = graph.apply(function, of);
+    let slope = match function {
+        Function::Exp => vec![value],
+        Function::Resolvent(alpha) => vec![graph.number(alpha.value()), value, value],
+        _ => return None,
+    };
+    let [first, last] = if left { [slope, vec![along]] } else { [vec![along], slope] };
+    Some(graph.product([first, last].concat()))
 }
 
 /// A scan around a ring: x_l (1 − P_{L−1}) + P_l x_{L−1}, where P_l is the product of the decays up to l. Inputs behind l reach it once
@@ -77,6 +113,10 @@ pub(super) fn in_each(graph: &mut Graph, target: Id, each: Each) -> Id {
                 graph.product([factors, vec![factor]].concat())
             }
             (Each::Powers(powers), Op::Product(_)) => match with_powers(graph, id, powers) {
+                Some(other) => other,
+                None => continue,
+            },
+            (Each::ByEntries, _) => match by_entries(graph, id) {
                 Some(other) => other,
                 None => continue,
             },

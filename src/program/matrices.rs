@@ -1,78 +1,107 @@
-//! Ā and B̄ of a dense A as texts.
+//! Maps of matrices, by mistake.
 
-use crate::formula::{Formula, Fraction, Function, Term, Transition};
-use crate::notation::{joined, raised, ratio};
-use crate::tensor::DenseName;
-
-/// How the step is written: its symbols.
-#[derive(Clone, Copy)]
-pub struct Symbols<'s> {
-    pub delta: &'s str,
-    pub a: &'s str,
-    pub b: &'s str,
-    pub z: Option<&'s str>,
+/// Entries of a matrix that stand elsewhere, or some of them alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Map {
+    Transposed,
+    /// Conjugated and transposed.
+    Adjoint,
+    Diagonal,
+    Lower,
+    Upper,
+    /// A triangle, and its adjoint in the other one.
+    OfLower,
+    OfUpper,
+    /// The symmetric, or Hermitian, part.
+    Symmetric,
+    /// 0 where rows and columns from the first of these up to before the other one cross; none for all of them.
+    Without {
+        rows: Option<[u8; 2]>,
+        columns: Option<[u8; 2]>,
+    },
 }
 
-/// As spec.md has it.
-pub const SPECIFIED: Symbols<'static> = Symbols { delta: "Δ", a: "A", b: "B", z: None };
+/// Rows or columns that a loop takes at a time.
+const BLOCK: u8 = 4;
 
-/// Ā or B̄ of a formula in these symbols.
-pub fn written(name: DenseName, formula: Formula, symbols: Symbols) -> String {
-    match name {
-        DenseName::ABar => transition(formula.a_bar, symbols),
-        DenseName::BBar => coefficient(formula.now(), symbols),
+impl Map {
+    /// Those of any matrix, of complex ones all.
+    pub const ALL: [Map; 8] = [
+        Map::Adjoint,
+        Map::Transposed,
+        Map::Diagonal,
+        Map::Lower,
+        Map::Upper,
+        Map::OfLower,
+        Map::OfUpper,
+        Map::Symmetric,
+    ];
+
+    /// Rows or columns that are lost at the end of a matrix of n, or a block.
+    pub fn lost(n: u8) -> Vec<Map> {
+        let last = n - 1;
+        let ends =
+            (BLOCK..n).step_by(usize::from(BLOCK)).chain((!last.is_multiple_of(BLOCK)).then_some(last));
+        let ends = ends.map(|from| Some([from, n]));
+        let firsts = || (0..n).step_by(usize::from(BLOCK)).map(|from| Some([from, n.min(from + BLOCK)]));
+        let mut all = Vec::new();
+        for end in ends {
+            all.push(Map::Without { rows: end, columns: None });
+            all.push(Map::Without { rows: None, columns: end });
+        }
+        if n > BLOCK {
+            let blocks =
+                firsts().flat_map(|rows| firsts().map(move |columns| Map::Without { rows, columns }));
+            all.extend(blocks);
+        }
+        all
     }
-}
 
-/// Ā in these symbols.
-pub fn transition(of: Transition, symbols: Symbols) -> String {
-    let z = &z_text(symbols);
-    match of {
-        Transition::Exponential => format!("exp({z})"),
-        Transition::Quotient(alpha) => quotient(alpha, z).join(" ").trim().to_owned(),
-        Transition::Polynomial(factors) => joined(factors.iter().enumerate().map(|(k, factor)| {
-            let power = if k == 0 { "I".to_owned() } else { raised(&wrapped(z), k as i32) };
-            ratio(&power, factor.0.into(), factor.1.into())
-        })),
+    /// A part of a name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Map::Transposed => "transposed",
+            Map::Adjoint => "adjoint",
+            Map::Diagonal => "diagonal",
+            Map::Lower => "lower",
+            Map::Upper => "upper",
+            Map::OfLower => "of-lower",
+            Map::OfUpper => "of-upper",
+            Map::Symmetric => "symmetric",
+            Map::Without { .. } => "in-part",
+        }
     }
-}
 
-/// B̄ of one input in these symbols.
-pub fn coefficient(terms: &[Term], symbols: Symbols) -> String {
-    joined(terms.iter().map(|&term| term_text(DenseName::BBar, term, symbols)))
-}
+    /// Text of a matrix that it is applied to.
+    pub fn text(self, of: &str) -> String {
+        match self {
+            Map::Transposed => format!("({of})ᵀ"),
+            Map::Adjoint => format!("({of})ᴴ"),
+            Map::Diagonal => format!("diag({of})"),
+            Map::Lower => format!("tril({of})"),
+            Map::Upper => format!("triu({of})"),
+            Map::OfLower => format!("mirrored(tril({of}))"),
+            Map::OfUpper => format!("mirrored(triu({of}))"),
+            Map::Symmetric => format!("sym({of})"),
+            Map::Without { .. } => format!("[{of}, but 0 in {}]", self.lost_part()),
+        }
+    }
 
-fn z_text(Symbols { delta, a, z, .. }: Symbols) -> String {
-    z.map_or_else(|| format!("{delta}{a}"), str::to_owned)
-}
+    /// Whether its text comes behind that of the matrix.
+    pub fn is_after(self) -> bool {
+        matches!(self, Map::Transposed | Map::Adjoint)
+    }
 
-fn wrapped(text: &str) -> String {
-    if text.chars().count() > 1 { format!("({text})") } else { text.to_owned() }
-}
-
-/// The inverse, and what it multiplies.
-pub fn quotient(alpha: Fraction, z: &str) -> [String; 2] {
-    let share = |of: Fraction| ratio(z, of.0.into(), of.1.into());
-    let above = match alpha.complement() {
-        Fraction(0, _) => String::new(),
-        other => format!("(I + {})", share(other)),
-    };
-    [format!("(I − {})⁻¹", share(alpha)), above]
-}
-
-pub fn term_text(name: DenseName, term: Term, symbols: Symbols) -> String {
-    let z = z_text(symbols);
-    let power = match symbols.delta {
-        "" => String::new(),
-        delta => raised(delta, term.delta),
-    };
-    let b = if name == DenseName::BBar { symbols.b } else { "" };
-    let of = match term.of {
-        Function::Phi(k) => format!("{power} {}({z}) {b}", ["exp", "φ₁", "φ₂", "φ₃"][k.min(3)]),
-        Function::Power(0) if name == DenseName::ABar => "I".to_owned(),
-        Function::Power(0) => format!("{power}{b}"),
-        Function::Power(k) => format!("{power} {} {b}", raised(&wrapped(&z), k as i32)),
-        Function::Resolvent(alpha) => format!("{} {power}{b}", quotient(alpha, &z)[0]),
-    };
-    ratio(of.trim(), term.factor.0.into(), term.factor.1.into())
+    /// Rows and columns that are lost, in words.
+    pub fn lost_part(self) -> String {
+        let Map::Without { rows, columns } = self else { return String::new() };
+        let of = |noun: &str, [from, to]: [u8; 2]| match to - from {
+            1 => format!("{noun} {from}"),
+            _ => format!("{noun}s {from} to {}", to - 1),
+        };
+        let [rows, columns] =
+            [("row", rows), ("column", columns)].map(|(noun, set)| set.map(|set| of(noun, set)));
+        let all: Vec<String> = [rows, columns].into_iter().flatten().collect();
+        all.join(", ")
+    }
 }

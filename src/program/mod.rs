@@ -10,6 +10,7 @@ pub mod build;
 pub mod complex;
 pub mod edit;
 pub mod graph;
+mod index;
 pub mod made;
 pub mod mask;
 pub mod matrices;

@@ -4,9 +4,8 @@ use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
 
 use super::complex::{ABOVE, BELOW, Product};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Over, Real, Scan};
-use super::matrices::{self, SPECIFIED, Symbols};
 use super::{Condition, Program, Symbol};
-use crate::formula::{Fraction, Transition};
+use crate::formula::Fraction;
 use crate::notation;
 
 /// Lines of a program in which others with its names are said.
@@ -110,6 +109,7 @@ impl<'a> Printer<'a> {
             _ => before,
         };
         let moved = if decay == "1" { before } else { format!("{decay} {before}") };
+        let moved = if scan.in_place { format!("[{moved} in place]") } else { moved };
         let moved = match scan.product {
             Product::Right => moved,
             wrong => format!("[{moved} as {}]", wrong.text()),
@@ -145,8 +145,11 @@ impl<'a> Printer<'a> {
             Op::Number(number) => (number_text(*number), Binding::One),
             Op::Sum(of) => {
                 let mut text = String::new();
-                for (k, id) in of.iter().enumerate() {
-                    let part = self.within(*id, Binding::Product);
+                for (k, term) in of.iter().enumerate() {
+                    let part = match graph.op(*term) {
+                        Op::Number(number) if graph.is_matrix(id) => identity(*number),
+                        _ => self.within(*term, Binding::Product),
+                    };
                     match (k, part.strip_prefix('−')) {
                         (0, _) => text += &part,
                         (_, Some(rest)) => text += &format!(" − {rest}"),
@@ -160,49 +163,27 @@ impl<'a> Printer<'a> {
                 let text = |of: Id| self.within(of, Binding::One);
                 (format!("{}/{}", text(*above), text(*below)), Binding::Product)
             }
-            Op::Apply(Function::Resolvent(alpha), of) => (self.inverse(*alpha, *of), Binding::One),
-            Op::Apply(Function::OnePlus, of) => {
-                (format!("1 + {}", self.within(*of, Binding::Product)), Binding::Sum)
-            }
-            Op::Apply(Function::Geometric(alpha, terms), of) => {
-                let inverse = self.inverse(*alpha, *of);
-                (format!("[{inverse} cut after {terms} terms]"), Binding::One)
-            }
-            Op::Apply(Function::Series(k, terms), of) => {
-                let name = if *k == 0 { "exp".to_owned() } else { format!("φ{}", subscript(*k)) };
-                (format!("[{name}({}) cut after {terms} terms]", self.text(*of)), Binding::One)
-            }
-            Op::Apply(Function::Single, of) => self.bound(*of),
-            Op::Apply(Function::Power(k, _), of) => {
+            Op::Apply(function, of) => self.applied(*function, *of),
+            Op::Each(Function::Power(k, _), of) => {
                 let power = notation::superscript(i32::from(*k));
-                (format!("[{}{power}, made wrongly]", self.within(*of, Binding::One)), Binding::One)
+                (format!("[{}{power}, entry by entry]", self.within(*of, Binding::One)), Binding::One)
             }
-            Op::Apply(Function::SlippedInverse(slip), of) => {
-                let [above, below] = [ABOVE[slip.above].0, BELOW[slip.below].0];
-                (format!("[({above})/({below}), w = {}]", self.text(*of)), Binding::One)
+            Op::Each(function, of) => {
+                (format!("[{}, entry by entry]", self.applied(*function, *of).0), Binding::One)
             }
-            Op::Apply(Function::Reciprocal, of) if self.is_inverse(*of) => {
-                (self.text(*of).trim_end_matches("⁻¹").to_owned(), Binding::One)
+            Op::Outer(one, other) => {
+                let [one, other] = [one, other].map(|id| self.within(*id, Binding::One));
+                (format!("{one} ({other})ᵀ"), Binding::Product)
             }
-            Op::Apply(function, of) => {
-                (format!("{}({})", function_text(*function), self.text(*of)), Binding::One)
+            Op::Inner(one, other) => {
+                let [one, other] = [one, other].map(|id| self.text(*id));
+                (format!("⟨{one}, {other}⟩"), Binding::One)
+            }
+            Op::Along(function, of, along) => {
+                (format!("D{{{}}}({})", self.applied(*function, *of).0, self.text(*along)), Binding::One)
             }
             Op::At { of, axis, index } => (self.at(*of, *axis, *index), Binding::One),
             Op::Scan(scan) => self.state(scan),
-            Op::Transition(form, [step, a]) => {
-                let [delta, a] = [step, a].map(|id| self.within(*id, Binding::One));
-                let symbols = Symbols { delta: &delta, a: &a, ..SPECIFIED };
-                let of = form.formula().a_bar;
-                let is_sum = matches!(of, Transition::Polynomial(_));
-                (matrices::transition(of, symbols), if is_sum { Binding::Sum } else { Binding::Product })
-            }
-            Op::Coefficient(form, input, [step, a, b]) => {
-                let [delta, a, b] = [step, a, b].map(|id| self.within(*id, Binding::One));
-                let symbols = Symbols { delta: &delta, a: &a, b: &b, z: None };
-                let terms = form.formula().b_bar[usize::from(*input)];
-                let binding = if terms.len() > 1 { Binding::Sum } else { Binding::Product };
-                (matrices::coefficient(terms, symbols), binding)
-            }
             Op::Last(of) => (self.text(*of).replace("_l", "_{L−1}"), Binding::One),
             Op::First(of) => (self.text(*of).replace("_l", "_0"), Binding::One),
             Op::Fold(of, over) => {
@@ -242,6 +223,46 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// A function of a node.
+    fn applied(&self, function: Function, of: Id) -> (String, Binding) {
+        let text = match function {
+            Function::Resolvent(alpha) => self.inverse(alpha, of),
+            Function::OnePlus => {
+                let sum = format!("{} + {}", self.one(of), self.within(of, Binding::Product));
+                return (sum, Binding::Sum);
+            }
+            Function::Unexchanged(alpha) => format!("[{}, rows in their old order]", self.inverse(alpha, of)),
+            Function::Mapped(map) => {
+                let is_symbol = matches!(self.graph.op(of), Op::Input(_));
+                let (text, mapped) = (self.text(of), map.text(&self.text(of)));
+                if is_symbol {
+                    mapped.replacen(&format!("({text})"), &text, usize::from(map.is_after()))
+                } else {
+                    mapped
+                }
+            }
+            Function::Geometric(alpha, terms) => {
+                format!("[{} cut after {terms} terms]", self.inverse(alpha, of))
+            }
+            Function::Series(k, terms) => {
+                let name = if k == 0 { "exp".to_owned() } else { format!("φ{}", subscript(k)) };
+                format!("[{name}({}) cut after {terms} terms]", self.text(of))
+            }
+            Function::Single => return self.bound(of),
+            Function::Power(k, _) => {
+                let power = notation::superscript(i32::from(k));
+                format!("[{}{power}, made wrongly]", self.within(of, Binding::One))
+            }
+            Function::SlippedInverse(slip) => {
+                let [above, below] = [ABOVE[slip.above].0, BELOW[slip.below].0];
+                format!("[({above})/({below}), w = {}]", self.text(of))
+            }
+            Function::Reciprocal if self.is_inverse(of) => self.text(of).trim_end_matches("⁻¹").to_owned(),
+            function => format!("{}({})", function_text(function), self.text(of)),
+        };
+        (text, Binding::One)
+    }
+
     /// A condition in words.
     pub fn condition(&self, when: Condition) -> String {
         match when {
@@ -260,13 +281,19 @@ impl<'a> Printer<'a> {
     }
 
     fn inverse(&self, alpha: Fraction, of: Id) -> String {
+        let one = self.one(of);
         let of = self.within(of, Binding::Product);
         let share = if alpha == Fraction::ONE {
             of
         } else {
             format!("{} {of}", number_text(Real::new(alpha.value())))
         };
-        format!("(1 − {share})⁻¹").replace("− −", "+ ")
+        format!("({one} − {share})⁻¹").replace("− −", "+ ")
+    }
+
+    /// 1 beside a value.
+    fn one(&self, beside: Id) -> &'static str {
+        if self.graph.is_matrix(beside) { "I" } else { "1" }
     }
 
     /// Whether a node is printed as `(…)⁻¹`.
@@ -296,7 +323,9 @@ impl<'a> Printer<'a> {
         let mut parts: Vec<(String, usize)> = Vec::new();
         for id in of {
             let text = self.within(*id, Binding::One);
-            match parts.iter_mut().find(|(known, _)| *known == text) {
+            // Matrices keep their order.
+            let among = if self.graph.is_matrix(*id) { parts.len().saturating_sub(1) } else { 0 };
+            match parts[among..].iter_mut().find(|(known, _)| *known == text) {
                 Some((_, count)) => *count += 1,
                 None => parts.push((text, 1)),
             }
@@ -372,6 +401,7 @@ impl<'a> Printer<'a> {
             Index::Modulo(k) => format!("{noun} mod {k}"),
             Index::Strided(k) => format!("row {noun} mod {k}"),
             Index::Exchanged(k) => format!("{noun} with the axes of blocks of {k} exchanged"),
+            Index::Divided(k) => format!("⌊{noun}/{k}⌋"),
             Index::BlockStart(k) if axis == Axis::Group => format!("group of channel ⌊d/{k}⌋{k}"),
             Index::BlockStart(k) => format!("⌊{noun}/{k}⌋{k}"),
             Index::Rolled(by) if by < 0 => format!("{noun}−{} around the end", -by),
@@ -386,6 +416,7 @@ impl<'a> Printer<'a> {
             Index::Across(by) if by < 0 => format!("{noun}−{}, also of the sequence before", -by),
             Index::Across(by) => format!("{noun}+{by}, also of the next sequence"),
             Index::OnlyFirstSequence => "first sequence alone".to_owned(),
+            Index::SequencesReversed => "sequences from the last one on".to_owned(),
             Index::Sequence(-1) => "of the sequence before".to_owned(),
             Index::Sequence(1) => "of the next sequence".to_owned(),
             Index::Sequence(by) => format!("sequence+{by}"),
@@ -465,6 +496,15 @@ pub fn number_text(number: Real) -> String {
     decimal.trim_end_matches('0').trim_end_matches('.').replace('-', "−")
 }
 
+/// A multiple of the identity.
+fn identity(number: Real) -> String {
+    match number.value() {
+        1.0 => "I".to_owned(),
+        -1.0 => "−I".to_owned(),
+        _ => format!("{} I", number_text(number)),
+    }
+}
+
 /// The sign of a sum.
 fn along(over: Over) -> &'static str {
     match over {
@@ -487,6 +527,7 @@ fn function_text(function: Function) -> String {
         Function::Exp2 => "exp2".to_owned(),
         Function::Phi(k) => format!("φ{}", subscript(k)),
         Function::Softplus => "softplus".to_owned(),
+        Function::SharpSoftplus(beta) => format!("softplus_of_beta_{}", number_text(beta)),
         Function::NaiveSoftplus => "log1p_of_f32_exp".to_owned(),
         Function::SoftplusRest => "log1p_of_exp_of_minus_abs".to_owned(),
         Function::Sigmoid => "σ".to_owned(),
@@ -508,6 +549,7 @@ fn function_text(function: Function) -> String {
         Function::OnePlus | Function::Resolvent(_) | Function::Geometric(..) | Function::Series(..) => {
             String::new()
         }
+        Function::Unexchanged(_) | Function::Mapped(_) => String::new(),
         Function::Single | Function::Power(..) | Function::SlippedInverse(_) => String::new(),
     }
 }

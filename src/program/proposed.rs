@@ -6,6 +6,7 @@ use super::complex::{Powers, Product, Slip};
 use super::edit::{Carry, Each, Edit, FACTORS, Patch, Site, Start};
 use super::graph::{Axis, Borders, Function, Graph, Id, Index, Input, Op, Real, Scan};
 use super::mask::{Condition, Place, Set};
+use super::matrices::Map;
 use super::reads::indices;
 use super::{Program, Symbol};
 use crate::formula::Fraction;
@@ -163,7 +164,9 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         add(Patch::Times(target));
         if let Op::Apply(function, _) = op {
             add(Patch::Instead(None));
-            others(*function).into_iter().for_each(|other| add(Patch::Instead(Some(other))));
+            let is_other = |other: &Function| extent.matrix || !matches!(other, Function::Unexchanged(_));
+            let all = others(*function).into_iter().filter(is_other);
+            all.for_each(|other| add(Patch::Instead(Some(other))));
         }
         if matches!(op, Op::Limit { .. } | Op::Last(_) | Op::Choose { when: Condition::At(_), .. }) {
             add(Patch::Instead(None));
@@ -199,6 +202,16 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         if problem.weights == Weights::Complex && extent.state {
             slips(op).into_iter().for_each(&mut add);
         }
+        if extent.matrix {
+            let of_complex = |map: &Map| *map != Map::Adjoint || problem.weights == Weights::Complex;
+            let maps = Map::ALL.into_iter().filter(of_complex);
+            maps.for_each(|map| add(Patch::Applied(Function::Mapped(map))));
+            match op {
+                Op::Apply(..) | Op::Product(_) => add(Patch::ByEntries),
+                Op::Along(..) => [true, false].into_iter().for_each(|left| add(Patch::Commuting { left })),
+                _ => {}
+            }
+        }
         if matches!(op, Op::Last(_)) {
             add(Patch::OtherDirection);
             add(Patch::At(Axis::State, Index::Transposed));
@@ -206,6 +219,9 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             if head > 1 && head < problem.shape.dim {
                 add(Patch::At(Axis::State, Index::TransposedIn(head as u32)));
             }
+        }
+        if matches!(op, Op::Limit { of, .. } if matches!(graph.op(*of), Op::Apply(..))) {
+            add(Patch::FunctionMoved);
         }
         if let Op::Product(factors) = op
             && factors.iter().any(|factor| matches!(graph.op(*factor), Op::Apply(..)))
@@ -222,10 +238,15 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         if problem.packed.is_some() && reads_beside {
             add(Patch::AcrossBorders);
         }
-        if matches!(op, Op::Scan(_)) {
+        if let Op::Scan(scan) = op {
+            if graph.is_matrix(scan.decay) {
+                add(Patch::InPlace);
+            }
             [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Stored(to)));
             [Patch::Reversed, Patch::Exclusive, Patch::Exchanged].into_iter().for_each(&mut add);
-            add(Patch::Circular);
+            if !graph.is_matrix(scan.decay) {
+                add(Patch::Circular);
+            }
             borders(problem).for_each(|borders| add(Patch::Borders(borders)));
             starts(graph, target, problem).into_iter().for_each(|start| add(Patch::Starting(start)));
         }
@@ -234,10 +255,14 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
             add(Patch::At(axis, index));
         }
         [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::Rounded(to)));
+        if *op == Op::Input(Input::A) && problem.weights == Weights::Real && !extent.matrix {
+            [InputType::Bf16, InputType::F16].into_iter().for_each(|to| add(Patch::LogRounded(to)));
+        }
         FACTORS.into_iter().for_each(|factor| add(Patch::Scaled(Real::new(factor))));
         terms(graph, op).into_iter().for_each(|term| add(Patch::OnlyTerm(term)));
     }
     edits.extend(cut_off(program, problem));
+    edits.extend(of_matrices(graph, program, problem));
     edits.extend(in_each(graph, program, problem.weights == Weights::Complex));
     edits.extend(carried(graph, program, problem));
     edits.extend(constants(graph, &reached));
@@ -307,6 +332,22 @@ fn terms(graph: &Graph, op: &Op) -> Vec<Id> {
         (Some(Op::Sum(terms)), None) => terms.clone(),
         _ => Vec::new(),
     }
+}
+
+/// Parts of Ā that are lost, and all functions and powers of matrices entry by entry.
+fn of_matrices(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
+    let Some(Op::Scan(scan)) = program.find(Symbol::State).map(|state| graph.op(state)) else {
+        return Vec::new();
+    };
+    if !graph.is_matrix(scan.decay) {
+        return Vec::new();
+    }
+    let lost =
+        Map::lost(problem.shape.dstate as u8).into_iter().map(|map| Patch::Applied(Function::Mapped(map)));
+    let of_decay = lost.map(|patch| (scan.decay, patch));
+    let by_entries = [scan.decay, scan.drive].map(|id| (id, Patch::InEach(Each::ByEntries)));
+    let all = of_decay.chain(by_entries);
+    all.map(|(id, patch)| Edit { site: Site::Value(id), patch, when: None }).collect()
 }
 
 /// All φ-functions of what enters a state as series, and all of its products with one Δ.
@@ -468,7 +509,7 @@ fn slips(op: &Op) -> Vec<Patch> {
 fn others(of: Function) -> Vec<Function> {
     use Function::{
         Exp, Exp2, NaiveSoftplus, OnePlus, Phi, Relu, Resolvent, Series, Sigmoid, Softplus, SoftplusRest,
-        Tanh,
+        Tanh, Unexchanged,
     };
     match of {
         Exp => {
@@ -485,11 +526,16 @@ fn others(of: Function) -> Vec<Function> {
             let opposite = Fraction(-alpha.0, alpha.1);
             let others = [opposite, Fraction::ONE, Fraction::HALF].map(Resolvent).into_iter();
             others
+                .chain([Unexchanged(alpha)])
                 .filter(|other| *other != of)
                 .chain((2..5).flat_map(|terms| [alpha, opposite].map(|of| Function::Geometric(of, terms))))
                 .collect()
         }
-        Softplus => vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid],
+        Softplus => {
+            // The threshold of 20, given in the place of beta.
+            let sharp = Function::SharpSoftplus(Real::new(20.0));
+            vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid, sharp]
+        }
         Sigmoid => vec![Tanh, Softplus, Relu, Function::Silu, Function::CancellingSigmoid],
         Function::Silu => vec![Sigmoid, Function::QuickGelu, Relu, Tanh, Softplus],
         Function::RealPart => vec![Function::ImaginaryPart, Function::Abs],
@@ -542,7 +588,9 @@ fn starts(graph: &Graph, scan: Id, problem: &Problem) -> Vec<Start> {
         // The longest that the borders allow.
         let lengths = (3..12).rev().map(|power| 1u32 << power);
         let lengths = lengths.filter(|of| (*of as usize) < problem.shape.seqlen);
-        all.extend(lengths.flat_map(|length| [Start::OfChunk(length), Start::AtChunks(length)]));
+        // Decays of a dense A are matrices, whose product is no column.
+        let of_chunk = |length| (!problem.is_dense()).then_some(Start::OfChunk(length));
+        all.extend(lengths.flat_map(|length| of_chunk(length).into_iter().chain([Start::AtChunks(length)])));
     }
     // Packed sequences start anew by themselves.
     if problem.shape.batch > 1 && problem.packed.is_none() {

@@ -30,8 +30,13 @@ pub(super) fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis
     let of_channels = of_states || matches!(input, Input::U | Input::Delta | Input::Z | Input::OutGradient);
     let of_groups = matches!(input, Input::B | Input::C) && extent.position;
     if of_states && extent.position {
-        let others =
-            [Index::FirstSequence, Index::OnlyFirstSequence, Index::Sequence(-1), Index::Sequence(1)];
+        let others = [
+            Index::FirstSequence,
+            Index::OnlyFirstSequence,
+            Index::SequencesReversed,
+            Index::Sequence(-1),
+            Index::Sequence(1),
+        ];
         all.extend(others.map(|index| (Axis::Position, index)));
     } else if extent.position && shape.seqlen > 1 {
         let others = [Index::Held(1), Index::Clamped(-1), Index::Reversed, Index::At(0)];
@@ -50,14 +55,14 @@ pub(super) fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis
         (_, true, _) => shape.seqlen.min(shape.dstate),
         _ => shape.dstate.min(shape.dim),
     };
-    if last > 1 && !matches!(input, Input::D | Input::DeltaBias) {
+    if last > 1 && !extent.matrix && !matches!(input, Input::D | Input::DeltaBias) {
         all.push((Axis::State, Index::Transposed));
     }
     let head = problem.channels_of_a_head();
     if of_states && shape.dstate > 1 && head > 1 && head < shape.dim {
         all.push((Axis::State, Index::TransposedIn(head as u32)));
     }
-    if problem.weights == Weights::Complex && extent.state {
+    if problem.weights == Weights::Complex && extent.is_vector() {
         all.push((Axis::State, Index::Halves));
     }
     let rows = || [Index::At(0), Index::Reversed].into_iter().chain([1, -1].into_iter().flat_map(shifted));
@@ -70,7 +75,15 @@ pub(super) fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis
     if shape.dim > 1 && !of_groups {
         all.extend(rows().map(|index| (Axis::Channel, index)));
         let heads = [2, 4, 8].into_iter().filter(|k| (*k as usize) < shape.dim);
-        all.extend(heads.map(|k| (Axis::Channel, Index::BlockStart(k))));
+        all.extend(heads.clone().map(|k| (Axis::Channel, Index::BlockStart(k))));
+        // A head's number in the place of a channel's, and rows that channels share taken for rows that repeat.
+        if is_weight && head > 1 {
+            all.push((Axis::Channel, Index::Divided(head as u32)));
+        }
+        if extent.matrix {
+            let rows = heads.filter(|k| shape.dim.is_multiple_of(*k as usize));
+            all.extend(rows.map(|k| (Axis::Channel, Index::Strided(k))));
+        }
         if let Some(by) = problem.channels_of_a_step() {
             let (heads, by) = ((shape.dim / by) as u32, by as u32);
             all.extend([Index::Strided(heads), Index::Exchanged(by)].map(|index| (Axis::Channel, index)));
@@ -87,7 +100,7 @@ pub(super) fn indices(graph: &Graph, target: Id, problem: &Problem) -> Vec<(Axis
             .filter(|k| (*k as usize) < shape.dim && !of_group.is_multiple_of(*k));
         all.extend(blocks.map(|k| (Axis::Group, Index::BlockStart(k))));
     }
-    if shape.dstate > 1 && extent.state {
+    if shape.dstate > 1 && extent.is_vector() {
         all.extend(rows().map(|index| (Axis::State, index)));
     }
     all

@@ -137,8 +137,15 @@ impl Writing {
                 let other = Program::of(Parts { a_bar, b_bar }, problem, graph);
                 (other != specified).then_some(other)
             }
-            // Others are of states that are recurrences of their own.
-            _ if problem.is_dense() => None,
+            // The product of decays is a scan of its own in these, and no matrix.
+            Writing::Chunked(_)
+            | Writing::RunningSums { .. }
+            | Writing::SumsFromEnd
+            | Writing::Shuffled(_)
+                if problem.is_dense() =>
+            {
+                None
+            }
             Writing::Inverses => by_inverses(&specified, graph).filter(|other| *other != specified),
             Writing::FlippedInPart(flips) => {
                 flipped(&specified, flips, problem, graph).filter(|other| *other != specified)

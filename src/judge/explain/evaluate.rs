@@ -7,7 +7,6 @@
 mod coupled;
 mod scan;
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -17,7 +16,6 @@ use super::column::{Cell, Column};
 use super::functions::{applied, divided, modulus, of_phi, rounded, times};
 use super::point::{Point, offset, position};
 use crate::judge::budget::{LAMBDA, ReadoutRoundings, store_error};
-use crate::judge::dense::bounds::Bounded;
 use crate::judge::model::phi_of_each;
 use crate::judge::ulp::Format;
 use crate::problem::{OutputGradients, Problem};
@@ -84,8 +82,8 @@ pub struct Evaluator<'a> {
     entering: Entering,
     /// Values of nodes, for each channel.
     columns: Vec<Vec<Option<Rc<Column>>>>,
-    /// Ā of a dense A at each position that is computed, of a channel.
-    transitions: HashMap<(usize, Id), Rc<Vec<Option<Bounded>>>>,
+    /// Functions of matrices at positions of a channel.
+    matrices: coupled::Known,
     /// Memory of columns of all positions that are forgotten: to allocate it costs as much as to compute what is in it.
     memory: Vec<Vec<Cell>>,
 }
@@ -108,7 +106,7 @@ impl<'a> Evaluator<'a> {
             positions,
             entering,
             columns: vec![Vec::new(); problem.shape.batch * problem.shape.dim],
-            transitions: HashMap::new(),
+            matrices: coupled::Known::default(),
             memory: Vec::new(),
         }
     }
@@ -120,7 +118,7 @@ impl<'a> Evaluator<'a> {
 
     /// Forgets the nodes that a graph of this many does not have.
     pub fn truncate(&mut self, len: usize) {
-        self.transitions.retain(|(_, id), _| id.index() < len);
+        self.matrices.retain(|(_, id, _), _| id.index() < len);
         for columns in self.columns.iter_mut().filter(|columns| columns.len() > len) {
             let columns = columns.drain(len..).flatten().filter_map(Rc::into_inner);
             self.memory.extend(columns.filter_map(Column::into_memory));
@@ -203,6 +201,8 @@ impl<'a> Evaluator<'a> {
             (if extent.position { self.positions.len() } else { 1 }, if extent.state { states } else { 1 });
         let mu = allowance::product(self.problem.weights);
         match op {
+            // A matrix is no column.
+            _ if extent.matrix => column.fill(UNKNOWN.0),
             Op::Input(_) | Op::At { .. } if reads_input(graph, id) => {
                 for k in 0..positions {
                     for n in 0..width {
@@ -212,6 +212,8 @@ impl<'a> Evaluator<'a> {
                 }
             }
             Op::Input(_) => {}
+            &Op::Inner(one, other) => self.inner(graph, [one, other], channel, &mut column),
+            Op::Outer(..) | Op::Along(..) => {}
             Op::Number(number) => column.set(0, 0, (number.value().into(), 0.0)),
             Op::Sum(of) => {
                 let rounding = SUM * (of.len() - 1) as f64;
@@ -222,6 +224,9 @@ impl<'a> Evaluator<'a> {
                         *error += off + rounding * (modulus(value) + off);
                     });
                 }
+            }
+            Op::Product(of) if of.iter().any(|id| graph.is_matrix(*id)) => {
+                self.multiplied(graph, of, channel, &mut column);
             }
             Op::Product(of) => {
                 let first = self.column(graph, of[0], channel);
@@ -253,7 +258,7 @@ impl<'a> Evaluator<'a> {
                     *cell = of_phi(phis.next().unwrap_or_default(), argument, error);
                 });
             }
-            Op::Apply(function, of) => {
+            Op::Each(function, of) | Op::Apply(function, of) => {
                 let of = self.column(graph, *of, channel);
                 column.join(&of, |cell, (value, error)| *cell = applied(*function, value, error));
             }
@@ -313,19 +318,6 @@ impl<'a> Evaluator<'a> {
                 }
             },
             Op::Scan(scan) => self.scan(graph, scan, channel, &mut column),
-            Op::Coefficient(form, input, of) => {
-                let terms = form.formula().b_bar[usize::from(*input)];
-                for k in 0..positions {
-                    let found = self.systems(graph, *of, channel, k, form.formula().is_rational());
-                    let found = found.map(|systems| systems.coefficient(terms));
-                    for n in 0..width {
-                        let of_state = |off: &Bounded| (off.value[(n, 0)], off.error[(n, 0)]);
-                        column.set(k, n, found.as_ref().map_or(UNKNOWN, of_state));
-                    }
-                }
-            }
-            // A matrix is no column.
-            Op::Transition(..) => column.fill(UNKNOWN.0),
             Op::First(of) | Op::Last(of) if extent.position => {
                 let (of, is_first) = (self.column(graph, *of, channel), matches!(op, Op::First(_)));
                 for sequence in self.problem.sequences(channel.0).iter() {
@@ -460,16 +452,11 @@ impl<'a> Evaluator<'a> {
         column
     }
 
-    /// Puts the terms of a fold into a vector, in order, for each of its positions and states.
-    fn members(
-        &mut self,
-        graph: &Graph,
-        (of, over): (Id, Over),
-        (item, d): (usize, usize),
-    ) -> impl Fn(usize, usize, &mut Vec<Cell>) + use<> {
+    /// Channels whose values a fold sums.
+    fn collected(&self, over: Over, (item, d): (usize, usize)) -> Vec<(usize, usize)> {
         let shape = self.problem.shape;
         let of_items = (0..shape.batch).map(|item| (item, d)).collect();
-        let channels: Vec<(usize, usize)> = match over {
+        match over {
             Over::States | Over::Positions => vec![(item, d)],
             Over::Items | Over::ItemsAndPositions => of_items,
             Over::Channels(count) => {
@@ -481,7 +468,18 @@ impl<'a> Evaluator<'a> {
                 let by = self.problem.channels_of_a_head();
                 (0..shape.dim).filter(|d| d / by % groups == group).map(|d| (item, d)).collect()
             }
-        };
+        }
+    }
+
+    /// Puts the terms of a fold into a vector, in order, for each of its positions and states.
+    fn members(
+        &mut self,
+        graph: &Graph,
+        (of, over): (Id, Over),
+        (item, d): (usize, usize),
+    ) -> impl Fn(usize, usize, &mut Vec<Cell>) + use<> {
+        let channels = self.collected(over, (item, d));
+        let shape = self.problem.shape;
         let all: Vec<Rc<Column>> = channels.iter().map(|at| self.column(graph, of, *at)).collect();
         let (states, len) = (shape.dstate, self.positions.len());
         move |k, n, terms| {

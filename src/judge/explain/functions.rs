@@ -33,10 +33,10 @@ pub fn divided(a: Complex64, b: Complex64) -> Complex64 {
 /// argument in another way, and what an f32 library's function is off.
 pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64) {
     use Function::{
-        Abs, CancellingSigmoid, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, LogOfNegated, NaiveSoftplus,
-        NegatedExp, NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, Power, QuickGelu, RealPart,
-        Reciprocal, Relu, Resolvent, Series, Sigmoid, Silu, Single, SlippedInverse, Softplus, SoftplusRest,
-        Tanh, Within,
+        Abs, CancellingSigmoid, Conjugate, Exp, Exp2, Geometric, ImaginaryPart, LogOfNegated, Mapped,
+        NaiveSoftplus, NegatedExp, NegatedLogOfNegated, OnePlus, PartsExchanged, Phi, Power, QuickGelu,
+        RealPart, Reciprocal, Relu, Resolvent, Series, SharpSoftplus, Sigmoid, Silu, Single, SlippedInverse,
+        Softplus, SoftplusRest, Tanh, Unexchanged, Within,
     };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let real = |value: f64, slope: f64, own: f64| {
@@ -71,7 +71,9 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
             }
             (sum, size)
         }
-        Resolvent(alpha) => {
+        // A number has no rows.
+        Mapped(_) => (x, error),
+        Resolvent(alpha) | Unexchanged(alpha) => {
             let share = x * alpha.value();
             let value = 1.0 / (1.0 - share);
             let size = modulus(value);
@@ -81,6 +83,11 @@ pub fn applied(function: Function, x: Complex64, error: f64) -> (Complex64, f64)
         Softplus => {
             let value = if x.re > 30.0 { x.re } else { x.re.exp().ln_1p() };
             real(value, sigmoid(x.re), 2.0 * allowance::SOFTPLUS + U)
+        }
+        SharpSoftplus(beta) => {
+            let beta = beta.value();
+            let (value, error) = applied(Softplus, x * beta, error * beta);
+            (value / beta, error / beta + U * value.norm() / beta)
         }
         SoftplusRest => applied(Softplus, (-x.re.abs()).into(), error),
         NaiveSoftplus => {

@@ -32,11 +32,10 @@ use std::collections::BTreeSet;
 pub use self::column::Column;
 pub use self::evaluate::{Channel, Entering, Evaluator, Row, Window};
 use self::look::Looks;
-use super::dense;
 use super::diagnose::Case;
 use super::diagnose::fit::{Fit, channels_by_error};
 use crate::formula::Form;
-use crate::problem::{InputType, Operand, Problem};
+use crate::problem::{InputType, Problem};
 use crate::program::edit::{Edit, Patch};
 use crate::program::proposed;
 use crate::program::writing::Writing;
@@ -72,8 +71,7 @@ const KEPT: usize = 1 << 18;
 
 /// The specified program of a problem, with its graph.
 pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
-    let varies = [problem.b_operand, problem.c_operand].map(|operand| operand == Operand::Variable);
-    let mut graph = Graph::new(varies, problem.packed.is_some());
+    let mut graph = Graph::new(problem);
     let program = Program::specified(form, problem, &mut graph);
     (graph, program)
 }
@@ -81,12 +79,7 @@ pub fn specified(form: Form, problem: &Problem) -> (Graph, Program) {
 /// One edit that explains the failing tensors of a case, or another form, best first; within [`EDIT_WORK`] of work, and as much again where some
 /// channels pass.
 pub fn by_edits(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-    // Edits of a dense step are soon tried.
-    let found = if case.problem.is_dense() { dense::explain_scan(case, failing) } else { Named::default() };
-    if found.values().all(Vec::is_empty) {
-        return of_each((case, false), failing, &|search| search.with_an_edit());
-    }
-    found
+    of_each((case, false), failing, &|search| search.with_an_edit())
 }
 
 /// Two edits, as long as there is time.
@@ -314,7 +307,8 @@ impl<'a> Search<'a> {
         let order = channels_by_error(case, tensors);
         let looks = Looks::new(case, tensors, &order, &graph, &program);
         let shape = case.problem.shape;
-        let kept = KEPT / (shape.seqlen * shape.dstate).max(1);
+        let each = case.problem.floats_of_a() / case.problem.weights.width();
+        let kept = KEPT / (shape.seqlen * each).max(1);
         let channels = case.problem.judged_channels.iter().enumerate();
         let is_kept = |row: usize| order.iter().position(|at| *at == row).is_some_and(|at| at < kept);
         let whole =
@@ -426,6 +420,7 @@ impl<'a> Search<'a> {
             &Self::at_places,
             &Self::at_values,
             &Self::coefficients_at_values,
+            &Self::cut_series_at_values,
             &Self::with_two_coefficients,
             &Self::with_number,
             &otherwise_at_places,

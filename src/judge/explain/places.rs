@@ -116,7 +116,9 @@ pub fn states(case: &Case) -> Vec<Place> {
     let sets = || {
         let all = 0..u32::try_from(dstate).unwrap_or(u32::MAX).min(STATES);
         let every = (2..=4u32).flat_map(|of| (0..of).map(move |rest| Set::Every { of, rest }));
-        all.clone().skip(1).map(Set::From).chain(all.map(Set::Only)).chain(every)
+        // A warp or two may be all that is summed.
+        let wide = (5..8).map(|power| 1 << power).filter(|from| (*from as usize) < dstate);
+        all.clone().skip(1).chain(wide).map(Set::From).chain(all.map(Set::Only)).chain(every)
     };
     let is_right = !wrong.contains(&true);
     let is_it = |set: &Set| is_right || (0..dstate).all(|n| set.contains(n) == wrong[n]);

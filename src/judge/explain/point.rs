@@ -3,8 +3,6 @@
 use num_complex::Complex64;
 
 use crate::judge::budget::complex_at;
-use crate::judge::budget::coupled::matrix;
-use crate::judge::dense::Matrix;
 use crate::problem::{Operand, OutputGradients, Problem};
 use crate::program::{Axis, Index, Input};
 
@@ -66,13 +64,6 @@ impl Point {
             Axis::Position | Axis::Offset => self.l = position(problem, self.item, self.l, index)?,
         }
         Some(())
-    }
-
-    /// A dense A there, which has no rows or memory of its own kind.
-    pub fn matrix(&self, problem: &Problem) -> Option<Matrix> {
-        let is_plain = self.n == 0 && self.transposed_in.is_none() && !self.halves;
-        let a = matrix(problem, self.channel);
-        is_plain.then(|| if self.transposed { a.transpose() } else { a })
     }
 
     /// The number there; none of what the problem does not hold.
@@ -196,6 +187,11 @@ pub fn position(problem: &Problem, item: usize, l: usize, index: Index) -> Optio
             let all = || packed.item(item).iter().filter(|sequence| !sequence.is_padding);
             let at = all().position(|sequence| sequence.positions == own)?;
             all().nth(at.checked_add_signed(by as isize)?).map(|other| other.positions.start)
+        }
+        Index::SequencesReversed => {
+            let all: Vec<_> = packed.item(item).iter().filter(|sequence| !sequence.is_padding).collect();
+            let at = all.iter().position(|sequence| sequence.positions == own)?;
+            Some(all[all.len() - 1 - at].positions.start)
         }
         Index::OnlyFirstSequence => (own.start == 0).then_some(l),
         Index::FirstSequence => Some(0),

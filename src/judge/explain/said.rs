@@ -3,10 +3,11 @@
 use super::naming::{is_left_out, name_in};
 use crate::formula::Form;
 use crate::program::edit::{Carry, Each, Edit, Patch, Site, Start};
+use crate::program::matrices::Map;
 use crate::program::print::{Printer, number_text};
 use crate::program::proposed::ChunkStart;
 use crate::program::writing::{Level, Shuffled, Writing};
-use crate::program::{Borders, Graph, Id, Op, Program, Real, Symbol};
+use crate::program::{Borders, Function, Graph, Id, Op, Program, Real, Symbol};
 use crate::results::{Diagnosis, Edited};
 
 /// Lines of a program that are shown beside the specified ones.
@@ -185,10 +186,18 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         Patch::Powers(powers) => {
             format!("in {old}, z being what stands there more than once, {}", powers.text())
         }
+        Patch::InPlace => {
+            format!(
+                "in the scan of {old} each row of the product is written over the state that the rows after it read"
+            )
+        }
         Patch::Multiplied(product) => format!(
             "the product (a + ib)(c + id) of decay and state is {} in the scan of {old}",
             product.text()
         ),
+        Patch::FunctionMoved if matches!(graph.op(target), Op::Limit { .. }) => {
+            format!("{} stands in the place of {old}: limits before the function", printer.text(patched))
+        }
         Patch::FunctionMoved => {
             format!("{} stands in the place of {old}: a function of another factor", printer.text(patched))
         }
@@ -231,6 +240,15 @@ pub fn sentence(graph: &mut Graph, program: &Program, edit: &Edit) -> String {
         }
         Patch::InEach(Each::Powers(powers)) => {
             format!("in every term of {old}, z being what stands there more than once, {}", powers.text())
+        }
+        Patch::Applied(Function::Mapped(map @ Map::Without { .. })) => {
+            format!("{} of {old} are 0", map.lost_part())
+        }
+        Patch::Commuting { .. } => {
+            format!("{} stands in the place of {old}, as if the two matrices commuted", printer.text(patched))
+        }
+        Patch::ByEntries | Patch::InEach(Each::ByEntries) => {
+            format!("functions and powers in {old} are taken of each entry, and not of the matrix")
         }
         Patch::InEach(Each::Once(factor)) => {
             format!("every term of {old} has one factor {}", printer.text(factor))

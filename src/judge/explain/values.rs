@@ -14,9 +14,9 @@ use crate::program::{Condition, Function, Id, Op, Real, Symbol};
 use crate::tensor::TensorName;
 
 /// Limits that people type.
-const LIMITS: [f64; 27] = [
-    1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.5, 0.75, 1.0,
-    1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 15.0, 20.0,
+const LIMITS: [f64; 30] = [
+    1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6,
+    0.75, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 15.0, 20.0,
 ];
 /// Below this only 0 is.
 const ZERO: f64 = f32::MIN_POSITIVE as f64;
@@ -52,6 +52,36 @@ impl Search<'_> {
         }
         let terms = self.terms_of_series();
         self.with_numbers_by_exponents(&terms)
+    }
+
+    /// A series that stops after a few terms where the exponent is small, and the last of them with another coefficient.
+    pub(super) fn cut_series_at_values(&mut self) -> Vec<Found> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let of_phi = |id: &Id| match *self.graph.op(*id) {
+            Op::Apply(Function::Phi(k @ 1..), z) => Some((*id, k, z)),
+            _ => None,
+        };
+        let nodes = self.graph.reached(&[self.program.out]);
+        let phis: Vec<(Id, u8, Id)> = nodes.iter().filter_map(of_phi).collect();
+        for ((phi, k, z), terms) in phis.into_iter().flat_map(|phi| (2..=4).map(move |terms| (phi, terms))) {
+            let series = Function::Series(k, terms);
+            let cut = Edit { site: Site::Value(phi), patch: Patch::Instead(Some(series)), when: None };
+            let is_below = |edit: &Edit| matches!(edit.when, Some(Condition::Below(of, _)) if of == z);
+            for first in conditioned(self, &[cut]).into_iter().filter(is_below) {
+                let found = self.beside(first, &|search| {
+                    let last = search.graph.product(vec![z; usize::from(terms) - 1]);
+                    let site = Site::Value(search.graph.apply(series, z));
+                    search.nodes = search.graph.len();
+                    search.with_numbers(&[Edit { site, patch: Patch::Plus(last, Real::ZERO), when: None }])
+                });
+                if !found.is_empty() || self.is_over() {
+                    return found;
+                }
+            }
+        }
+        Vec::new()
     }
 
     /// Series and closed forms are chosen by the exponent.

@@ -9,7 +9,6 @@ mod functions;
 mod looser;
 mod numbers;
 mod readings;
-pub mod scans;
 mod slips;
 mod text;
 

@@ -13,7 +13,7 @@ use crate::promise::allowance::{self, HALF_SUBNORMAL, SUM};
 
 /// A value that a scan starts anew from.
 #[derive(Clone, Copy)]
-enum Anew {
+pub(super) enum Anew {
     FromZero,
     /// The scan's start at one of the positions that are computed.
     FromStart(usize),
@@ -105,7 +105,7 @@ impl Evaluator<'_> {
     }
 
     /// Tells for each position that is computed what a scan starts anew from there, if it does; no positions of what is one sequence.
-    fn anew(&self, scan: &Scan, item: usize) -> Vec<Option<Anew>> {
+    pub(super) fn anew(&self, scan: &Scan, item: usize) -> Vec<Option<Anew>> {
         let mut anew = Vec::new();
         if self.problem.packed.is_none() {
             return anew;

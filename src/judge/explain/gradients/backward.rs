@@ -28,6 +28,13 @@ impl Backward {
         self != Backward::default() && self != Backward::by_chain()
     }
 
+    /// Whether it differentiates steps by rules of its own, which matrices have not.
+    pub fn has_rules(self) -> bool {
+        let Derivation { slopes_of, products_of, phi, power, chain, .. } = self.derivation;
+        let is_usual = (phi, power, chain) == (PhiRule::Right, PowerRule::Right, ChainRule::Right);
+        !is_usual || slopes_of.is_some() || products_of.is_some()
+    }
+
     /// Bits that it takes to say it.
     pub fn cost(self) -> f64 {
         let Derivation { slopes_of, products_of, phi, power, chain, until, .. } = self.derivation;

@@ -2,7 +2,7 @@
 
 use super::hypothesis::{self, Base, Hypothesis};
 use super::part::Part;
-use super::rows::{Row, channels, width};
+use super::rows::{self, Row, channels, width};
 use super::{Case, Search};
 use crate::judge::diagnose::{FEWEST_TOLD, NEARLY, NEARLY_ROUNDED, NEEDED};
 use crate::judge::explain::number;
@@ -140,25 +140,25 @@ impl Search<'_> {
         row: &Row,
     ) -> Vec<(usize, f64, f64)> {
         let (problem, shape) = (self.case.problem, self.case.problem.shape);
-        self.case.work.add(shape.seqlen * shape.dstate * channels(problem, name));
+        let of_position = if problem.is_dense() { shape.dstate.pow(3) } else { shape.dstate };
+        self.case.work.add(shape.seqlen * of_position * channels(problem, name));
         let written = &mut self.written[number];
-        let column = written.evaluator.column(&written.graph, id, row.at);
+        let cells = rows::cells(&mut written.evaluator, (&written.graph, id), (problem, name), row);
         let width = width(problem, name);
         // A limit is one of a value of the specified program, whose nodes all ways of writing have.
         let limited = match part {
             Some(Part::Limit { of, .. }) => Some(written.evaluator.column(&written.graph, of, row.at)),
             _ => None,
         };
-        let value = |l: usize| limited.as_ref().map_or(0.0, |of| of.at(l, 0).0.re);
+        let value = |l: usize| limited.as_ref().map_or(0.0, |limited| limited.at(l, 0).0.re);
         let mut values = Vec::new();
-        for element in &row.elements {
+        for (element, (of, error)) in row.elements.iter().zip(cells) {
             if part.is_some_and(|part| !part.has(row.at, element, value(element.at.0))) {
                 continue;
             }
-            let (value, error) = column.at(element.at.0, element.at.1);
-            values.push((element.index, value.re, error));
+            values.push((element.index, of.re, error));
             if width == 2 {
-                values.push((element.index + 1, value.im, error));
+                values.push((element.index + 1, of.im, error));
             }
         }
         self.keep_few(number, name, row.at);

@@ -294,13 +294,14 @@ impl<'a> Search<'a> {
 
     /// Forgets the values of a way of writing, but for those of a small problem and of the most wrong row.
     fn keep_few(&mut self, number: usize, name: GradientName, at: (usize, usize)) {
-        let shape = self.case.problem.shape;
-        let of_row = channels(self.case.problem, name) * shape.seqlen * shape.dstate;
+        let (shape, problem) = (self.case.problem.shape, self.case.problem);
+        let of_position = problem.floats_of_a() / problem.weights.width();
+        let of_row = channels(problem, name) * shape.seqlen * of_position;
         let is_first = self
             .failing
             .iter()
             .any(|one| one.name == name && one.rows.first().is_some_and(|row| row.at == at));
-        let is_small = shape.sequence_len() * shape.dstate <= KEPT;
+        let is_small = shape.sequence_len() * of_position <= KEPT;
         if !(is_small || is_first && of_row <= KEPT) {
             self.written[number].evaluator.forget_all();
         }
@@ -388,6 +389,9 @@ impl<'a> Search<'a> {
         edits.retain(|edit| !is_idle(graph, edit));
         let others = if base == Base::default() {
             Backward::others(case.form, end, Some(case.problem))
+                .into_iter()
+                .filter(|one| !case.problem.is_dense() || !one.has_rules())
+                .collect()
         } else {
             Vec::new()
         };
@@ -409,12 +413,27 @@ impl<'a> Search<'a> {
         all.into_iter().map(|(_, one)| one).collect()
     }
 
-    /// One change of a way of writing, the cheapest first.
+    /// One change of a way of writing, the cheapest first; of matrices those first that leave their functions as they are.
     fn changed(&mut self, at: usize, base: Base, part: Option<Part>) -> Vec<Hypothesis> {
+        self.partial.clear();
+        let all = self.tried(at, base, part);
+        let Some(number) = self.written(base).filter(|_| self.case.problem.is_dense()) else {
+            return self.fitting(at, all);
+        };
+        let graph = &self.written[number].graph;
+        let functions = graph.ids().filter(|id| graph.is_function_of_matrix(*id)).collect::<Vec<_>>();
+        let below = graph.reached(&functions);
+        let is_slow = |one: &Hypothesis| one.change.is_none_or(|edit| edit.is_within(&below));
+        let (slow, fast): (Vec<_>, Vec<_>) = all.into_iter().partition(is_slow);
+        let found = self.fitting(at, fast);
+        if found.is_empty() { self.fitting(at, slow) } else { found }
+    }
+
+    /// Those of these hypotheses that explain a gradient, in their order.
+    fn fitting(&mut self, at: usize, all: Vec<Hypothesis>) -> Vec<Hypothesis> {
         let most = self.case.work.end_of_stage(EDIT_WORK);
         let mut found: Vec<Hypothesis> = Vec::new();
-        self.partial.clear();
-        for one in self.tried(at, base, part) {
+        for one in all {
             let limit = found.first().map_or(f64::INFINITY, |one| one.cost() + BESIDE);
             if one.cost() > limit || found.len() >= CANDIDATES || self.case.work.is_stage_over(most) {
                 break;

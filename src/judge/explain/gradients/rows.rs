@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::judge::explain::column::Cell;
 use crate::judge::explain::evaluate::Evaluator;
 use crate::problem::{Operand, Problem};
 use crate::program::{Axis, Graph, Id};
@@ -44,6 +45,10 @@ fn elements(problem: &Problem, name: GradientName, at: (usize, usize)) -> Vec<El
     };
     match name {
         U | Delta | Z => (0..shape.seqlen).filter(is_there).map(|l| element(first + l, (l, 0))).collect(),
+        A if problem.is_dense() => {
+            let entries = 0..shape.dstate * shape.dstate;
+            entries.map(|entry| element(first + entry * width, (0, entry / shape.dstate))).collect()
+        }
         A if problem.shared_by(A).is_some() => vec![element(first, (0, 0))],
         InitialState => {
             let sequences = problem.sequences(at.0);
@@ -65,6 +70,30 @@ pub fn width(problem: &Problem, name: GradientName) -> usize {
     if matches!(name, A | B | C | InitialState) { problem.weights.width() } else { 1 }
 }
 
+/// Values of a row's elements, in order, and what a sound kernel is off.
+pub fn cells(
+    evaluator: &mut Evaluator,
+    (graph, id): (&Graph, Id),
+    (problem, name): (&Problem, GradientName),
+    row: &Row,
+) -> Vec<Cell> {
+    let is_of_entries = name == A && problem.is_dense();
+    if graph.is_matrix(id) != is_of_entries {
+        // A column is no matrix, whatever an edit puts there.
+        return vec![(f64::NAN.into(), 0.0); row.elements.len()];
+    }
+    if let Some(of) = is_of_entries.then(|| evaluator.entries(graph, id, row.at)).flatten() {
+        let (first, n) = (problem.gradient_index(name, row.at), problem.shape.dstate);
+        let entry = |element: &Element| {
+            let entry = (element.index - first) / width(problem, name);
+            (of.value[(entry / n, entry % n)], of.error[(entry / n, entry % n)])
+        };
+        return row.elements.iter().map(entry).collect();
+    }
+    let column = evaluator.column(graph, id, row.at);
+    row.elements.iter().map(|element| column.at(element.at.0, element.at.1)).collect()
+}
+
 /// Calls `each` with the index of every element of a row, its value, and the bound on what a sound kernel is off.
 pub fn row(
     evaluator: &mut Evaluator,
@@ -73,10 +102,10 @@ pub fn row(
     row: &Row,
     each: &mut dyn FnMut(usize, f64, f64),
 ) {
-    let column = evaluator.column(graph, id, row.at);
     let width = width(problem, name);
-    for element in &row.elements {
-        let (value, error) = column.at(element.at.0, element.at.1);
+    for (element, (value, error)) in
+        row.elements.iter().zip(cells(evaluator, (graph, id), (problem, name), row))
+    {
         for (part, value) in [value.re, value.im].into_iter().take(width).enumerate() {
             each(element.index + part, value, error);
         }
