@@ -75,7 +75,7 @@ impl Element {
         }
     }
 
-    /// What a kernel wrote, widened.
+    /// Widens values that a kernel wrote.
     pub fn decode(self, bytes: &[u8]) -> Vec<f64> {
         fn each<const N: usize>(bytes: &[u8], widened: impl Fn([u8; N]) -> f64) -> Vec<f64> {
             bytes.as_chunks().0.iter().map(|&element| widened(element)).collect()

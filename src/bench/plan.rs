@@ -80,7 +80,7 @@ impl Drawn {
         Drawn { of: (shape, weights, input), problem, given }
     }
 
-    /// That of a scan with a dense A.
+    /// Shape of a scan with a dense A.
     fn dense(TimedScan { shape, weights, input, .. }: TimedScan, work: Work) -> Self {
         let is_constant = matches!(work, Work::DenseScanConstant | Work::DenseBackwardConstant);
         let (problem, given) = problems::dense_scan(shape, weights, is_constant);
