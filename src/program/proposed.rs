@@ -202,7 +202,9 @@ pub fn plain(graph: &Graph, program: &Program, problem: &Problem) -> Vec<Edit> {
         if problem.weights == Weights::Complex && extent.state {
             slips(op).into_iter().for_each(&mut add);
         }
-        if extent.matrix {
+        // Maps of a multiple are multiples of maps, and said of what is multiplied.
+        let is_multiple = |of: &[Id]| of.iter().filter(|id| graph.is_matrix(**id)).count() == 1;
+        if extent.matrix && !matches!(op, Op::Product(of) if is_multiple(of)) {
             let of_complex = |map: &Map| *map != Map::Adjoint || problem.weights == Weights::Complex;
             let maps = Map::ALL.into_iter().filter(of_complex);
             maps.for_each(|map| add(Patch::Applied(Function::Mapped(map))));
@@ -508,8 +510,8 @@ fn slips(op: &Op) -> Vec<Patch> {
 /// Functions that are written in the place of one.
 fn others(of: Function) -> Vec<Function> {
     use Function::{
-        Exp, Exp2, NaiveSoftplus, OnePlus, Phi, Relu, Resolvent, Series, Sigmoid, Softplus, SoftplusRest,
-        Tanh, Unexchanged,
+        Exp, Exp2, NaiveSoftplus, OnePlus, Phi, Relu, Resolvent, Series, SharpSoftplus, Sigmoid, Softplus,
+        SoftplusRest, Tanh, Unexchanged,
     };
     match of {
         Exp => {
@@ -531,11 +533,8 @@ fn others(of: Function) -> Vec<Function> {
                 .chain((2..5).flat_map(|terms| [alpha, opposite].map(|of| Function::Geometric(of, terms))))
                 .collect()
         }
-        Softplus => {
-            // The threshold of 20, given in the place of beta.
-            let sharp = Function::SharpSoftplus(Real::new(20.0));
-            vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid, sharp]
-        }
+        // The threshold of 20, given in the place of beta.
+        Softplus => vec![NaiveSoftplus, SoftplusRest, Exp, Relu, Sigmoid, SharpSoftplus(Real::new(20.0))],
         Sigmoid => vec![Tanh, Softplus, Relu, Function::Silu, Function::CancellingSigmoid],
         Function::Silu => vec![Sigmoid, Function::QuickGelu, Relu, Tanh, Softplus],
         Function::RealPart => vec![Function::ImaginaryPart, Function::Abs],
