@@ -37,7 +37,7 @@ named! {
     /// An element's type. Inputs that it represents exactly are stored exactly; others are rounded.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
-    pub enum Element {
+    pub enum ElementType {
         F64 => "f64",
         F32 => "f32",
         F16 => "f16",
@@ -45,33 +45,35 @@ named! {
     }
 }
 
-impl From<InputType> for Element {
+impl From<InputType> for ElementType {
     fn from(input: InputType) -> Self {
         match input {
-            InputType::F32 => Element::F32,
-            InputType::F16 => Element::F16,
-            InputType::Bf16 => Element::Bf16,
+            InputType::F32 => ElementType::F32,
+            InputType::F16 => ElementType::F16,
+            InputType::Bf16 => ElementType::Bf16,
         }
     }
 }
 
-impl Element {
+impl ElementType {
     /// Bytes of one element.
     pub fn size(self) -> usize {
         match self {
-            Element::F64 => 8,
-            Element::F32 => 4,
-            Element::F16 | Element::Bf16 => 2,
+            ElementType::F64 => 8,
+            ElementType::F32 => 4,
+            ElementType::F16 | ElementType::Bf16 => 2,
         }
     }
 
     /// The values as a kernel reads them.
     pub fn encode(self, values: &[f32]) -> Vec<u8> {
         match self {
-            Element::F64 => values.iter().flat_map(|&value| f64::from(value).to_ne_bytes()).collect(),
-            Element::F32 => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
-            Element::F16 => values.iter().flat_map(|&value| f16::from_f32(value).to_ne_bytes()).collect(),
-            Element::Bf16 => values.iter().flat_map(|&value| bf16::from_f32(value).to_ne_bytes()).collect(),
+            ElementType::F64 => values.iter().flat_map(|&value| f64::from(value).to_ne_bytes()).collect(),
+            ElementType::F32 => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
+            ElementType::F16 => values.iter().flat_map(|&value| f16::from_f32(value).to_ne_bytes()).collect(),
+            ElementType::Bf16 => {
+                values.iter().flat_map(|&value| bf16::from_f32(value).to_ne_bytes()).collect()
+            }
         }
     }
 
@@ -81,10 +83,10 @@ impl Element {
             bytes.as_chunks().0.iter().map(|&element| widened(element)).collect()
         }
         match self {
-            Element::F64 => each(bytes, f64::from_ne_bytes),
-            Element::F32 => each(bytes, |element| f32::from_ne_bytes(element).into()),
-            Element::F16 => each(bytes, |element| f16::from_ne_bytes(element).into()),
-            Element::Bf16 => each(bytes, |element| bf16::from_ne_bytes(element).into()),
+            ElementType::F64 => each(bytes, f64::from_ne_bytes),
+            ElementType::F32 => each(bytes, |element| f32::from_ne_bytes(element).into()),
+            ElementType::F16 => each(bytes, |element| f16::from_ne_bytes(element).into()),
+            ElementType::Bf16 => each(bytes, |element| bf16::from_ne_bytes(element).into()),
         }
     }
 }

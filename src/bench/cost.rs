@@ -5,7 +5,7 @@
 //! numbers 2, 6 and 6; a product of a complex number with a real one is 2, and Re(C x), added to y, 4. Divisors that are known
 //! before the sequence begins (powers of A) are none.
 
-use crate::kernel::launch::Element;
+use crate::kernel::launch::ElementType;
 use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::dense::DenseProblem;
@@ -98,7 +98,7 @@ fn specials(method: Method, weights: Weights) -> f64 {
 
 /// The bytes of a scan's inputs and outputs: what moves at least. Gradients are as large as what they are of.
 fn bytes(work: Work, problem: &Problem) -> usize {
-    let (stored, single) = (Element::from(problem.input).size(), Element::F32.size());
+    let (stored, single) = (ElementType::from(problem.input).size(), ElementType::F32.size());
     let operand = |which| if which == Operand::Variable { stored } else { single };
     let size = |name: &str| match name {
         "u" | "delta" | "z" => stored,
@@ -137,7 +137,7 @@ pub fn scan(method: Method, work: Work, problem: &Problem) -> Cost {
 pub fn dense(method: Method, problem: &DenseProblem) -> Cost {
     let (count, n, m) = (problem.delta.len() as f64, problem.n as f64, problem.m as f64);
     let width = problem.weights.width() as f64;
-    let single = Element::F32.size() as f64;
+    let single = ElementType::F32.size() as f64;
     Cost {
         elements: count,
         bytes: count * single * (1.0 + 2.0 * width * n * (n + m)),

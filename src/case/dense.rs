@@ -12,7 +12,7 @@ use crate::problem::{Operand, Shape};
 use crate::promise::DensePromise;
 use crate::results::explained::diagnosed;
 use crate::results::{CaseResult, PairwiseMatrix, Verdict};
-use crate::tensor::{DenseName, Element, Named, unravel};
+use crate::tensor::{DenseName, ElementType, Named, unravel};
 use crate::truth::{TruthError, dense_systems};
 
 /// States² × systems whose exponentials are kept.
@@ -101,7 +101,7 @@ impl<T> Compared<'_, DenseProblem<T>> {
                 index[0] = systems[index[0]];
                 index
             };
-            self.matrices(name.into(), (weights, Element::F32), &outputs, index)
+            self.matrices(name.into(), (weights, ElementType::F32), &outputs, index)
         };
         super::by_tensor(&DenseName::ALL, methods).map(matrices).collect()
     }
@@ -117,5 +117,5 @@ pub fn explain(case: &mut CaseResult, wanted: &Wanted, got: &Named<Stored, Dense
 pub fn described<T>(problem: &DenseProblem<T>) -> Described {
     let shape = Shape { batch: 1, dim: problem.delta.len(), dstate: problem.n, seqlen: 1, groups: 1 };
     let (b, c) = (Operand::Constant, Operand::Constant);
-    Described { shape, weights: problem.weights, input: Element::F32, b, c }
+    Described { shape, weights: problem.weights, input: ElementType::F32, b, c }
 }

@@ -19,7 +19,7 @@ use crate::problem::stretch::Inputs;
 use crate::problem::{Problem, Weights};
 use crate::promise::{KernelError, Promise};
 use crate::results::{CaseResult, Diagnosis, PairwiseMatrix, Relative, TensorResult, Verdict};
-use crate::tensor::{ComputedName, Element, GradientName, Gradients, Named, TensorName, Tensors};
+use crate::tensor::{ComputedName, ElementType, GradientName, Gradients, Named, TensorName, Tensors};
 use crate::truth::{self, TruthError};
 
 /// A case whose truth is known, with all that a judgement of it needs.
@@ -298,7 +298,7 @@ impl<P> Compared<'_, P> {
     fn matrices(
         &self,
         tensor: ComputedName,
-        (weights, input): (Weights, Element),
+        (weights, input): (Weights, ElementType),
         outputs: &[MethodOutputs],
         index: impl Fn(usize) -> Vec<usize>,
     ) -> [PairwiseMatrix; 2] {

@@ -48,7 +48,7 @@
 //! that passes passes b, and what fails fails it. The count is exact, in as many walks as the memory makes necessary.
 //! Open too is what the theorem does not cover, or the certified route refuses: values within their bound of an overflow,
 //! channels with |ΔA| from [`LARGEST_Z`] on or at a form's pole (there only what fails is decided). An infinite bound is
-//! infinite by either route. Of gradients in double (`budget/gradient/coupled.rs`) r is all of E but the rounding on store. The certified
+//! infinite by either route. Gradients in double (`budget/gradient/coupled.rs`) have all of E but the rounding on store for r. The certified
 //! route may also refuse a value that it cannot round; that cannot be foreseen.
 
 use std::borrow::Cow;

@@ -16,7 +16,7 @@ use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
 use crate::results::explained::{headline, worst_tensor};
 use crate::results::{Beyond, CaseResult, TensorResult, Verdict, Worst};
-use crate::tensor::{ComputedName, GradientName, Named, Tensor, TensorName, Tensors};
+use crate::tensor::{ComputedName, ElementType, GradientName, Named, Tensor, TensorName, Tensors};
 
 /// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
 pub fn judge(
@@ -187,7 +187,7 @@ pub struct Place {
 pub struct Described {
     pub shape: Shape,
     pub weights: Weights,
-    pub input: crate::tensor::Element,
+    pub input: ElementType,
     pub b: Operand,
     pub c: Operand,
 }

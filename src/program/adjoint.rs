@@ -275,13 +275,9 @@ impl Reverse<'_> {
         let adjoint = Scan { reversed, borders, ..Scan::of(decay, drive, start) };
         let adjoint = self.graph.add(Op::Scan(adjoint));
         let before = self.graph.add(Op::Scan(Scan { exclusive: true, ..scan }));
-        let of_decay = match is_matrix {
-            true => self.graph.add(Op::Outer(adjoint, before)),
-            false => self.graph.product([adjoint, before]),
-        };
-        let of_start = match is_matrix {
-            true => self.graph.product([transposed, adjoint]),
-            false => self.graph.product([adjoint, scan.decay]),
+        let (of_decay, of_start) = match is_matrix {
+            true => (self.graph.add(Op::Outer(adjoint, before)), self.graph.product([transposed, adjoint])),
+            false => (self.graph.product([adjoint, before]), self.graph.product([adjoint, scan.decay])),
         };
         let of_start = first(self.graph, of_start);
         self.give(scan.start, of_start);

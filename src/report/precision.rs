@@ -10,7 +10,7 @@ use crate::results::{
     Beyond, CaseResult, CoefficientResult, DERIVATIVES, ErrorPart, GradientSensitivity, Lifting, Results,
     Sensitivity, Verdict,
 };
-use crate::tensor::Element;
+use crate::tensor::ElementType;
 
 /// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
 pub fn of_case(case: &CaseResult) -> Vec<String> {
@@ -57,7 +57,7 @@ pub fn lifted(results: &Results) -> Vec<(&CaseResult, &Lifting)> {
 /// The numbers of bits by which errors shrink in double, ascending. A 16-bit output is rounded on store, which double
 /// does not do: that gain says nothing, and is left out.
 pub fn shrinks(cases: &[(&CaseResult, &Lifting)]) -> Vec<f64> {
-    let f32_only = cases.iter().filter(|(case, _)| case.input == Element::F32);
+    let f32_only = cases.iter().filter(|(case, _)| case.input == ElementType::F32);
     let mut shrinks: Vec<f64> = f32_only.filter_map(|(_, lifting)| lifting.shrink).collect();
     shrinks.sort_by(f64::total_cmp);
     shrinks
@@ -116,7 +116,7 @@ pub fn sensitivity(results: &Results) -> Vec<String> {
         let blind = all.iter().filter(|s| s.a_bar.is_none() || s.b_bar.is_none()).count();
         let measured = regimes(all.iter().map(|one| &*one.regime));
         let forward = results.cases.iter().filter(|case| !case.is_backward() && !case.has_no_scan());
-        let forward = forward.filter(|case| case.input == Element::F32);
+        let forward = forward.filter(|case| case.input == ElementType::F32);
         let run = regimes(forward.filter(|case| case.weights == weights).map(|case| &*case.regime));
         let of_all = match measured < run {
             true => format!("; measured in {measured} of {run} regimes"),

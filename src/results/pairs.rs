@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::nullable;
 use crate::formula::Form;
 use crate::problem::Weights;
-use crate::tensor::{ComputedName, Element};
+use crate::tensor::{ComputedName, ElementType};
 
 /// How far apart one tensor of the methods is on one problem: the strict upper triangle of methods × methods.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct PairwiseMatrix {
     pub source: String,
     pub regime: String,
     pub weights: Weights,
-    pub input: Element,
+    pub input: ElementType,
     pub problem: String,
     #[serde(default = "ComputedName::out")]
     pub tensor: ComputedName,
@@ -81,11 +81,11 @@ const FAILING_GRADIENTS: usize = 2;
 /// regime of all problems of a run, in the plan's order.
 pub fn showcase<'a>(
     weights: Weights,
-    problems: impl Iterator<Item = (Weights, Element, &'a str)>,
+    problems: impl Iterator<Item = (Weights, ElementType, &'a str)>,
 ) -> Option<usize> {
     let rank = |input, regime| match input {
-        Element::F32 if ["vim-tiny", "s4d-lin"].contains(&regime) => 0,
-        Element::F32 => 1,
+        ElementType::F32 if ["vim-tiny", "s4d-lin"].contains(&regime) => 0,
+        ElementType::F32 => 1,
         _ => 2,
     };
     let of_weights = problems.enumerate().filter(|(_, (other, ..))| *other == weights);

@@ -13,7 +13,7 @@ use super::verdict::{Beyond, Verdict};
 use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::{Operand, Shape, Weights};
-use crate::tensor::{ComputedName, Element, Named};
+use crate::tensor::{ComputedName, ElementType, Named};
 
 /// The version of the machine output's layout. That of 2 has all of the tensors that pass, and names for the numbers of points.
 pub const SCHEMA: u32 = 3;
@@ -140,7 +140,7 @@ pub struct CaseResult {
     pub id: String,
     pub method: Form,
     pub weights: Weights,
-    pub input: Element,
+    pub input: ElementType,
     pub b: Operand,
     pub c: Operand,
     pub regime: String,

@@ -8,12 +8,12 @@ use holdfast::judge::budget::{self, gradient::Pass};
 use holdfast::judge::diagnose::Work;
 use holdfast::judge::explain::{Evaluator, by_edits, by_edits_apart, by_two_edits, gradients, specified};
 use holdfast::method::Method;
-use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StepLimit};
+use holdfast::problem::conventions::{ComplexOutput, Conventions, Coupling, Reads, StepLimit};
 use holdfast::problem::plan::Spec;
 use holdfast::problem::{
-    Axes, InputType, Operand, OutputGradients, Packed, Problem, Shape, Shared, Weights, regime,
+    Axes, InputType, Operand, OutputGradients, Packed, Problem, Shape, Shared, Weights, dense, regime,
 };
-use holdfast::program::edit::{Edit, Patch};
+use holdfast::program::edit::{Each, Edit, Patch};
 use holdfast::program::print::Printer;
 use holdfast::program::proposed;
 use holdfast::program::writing::{Group, Writing};
@@ -38,31 +38,46 @@ fn a_specified_program_is_the_truth_within_its_own_bound() {
         let regime = regime::find(name).expect("a regime");
         for weights in Weights::ALL {
             let (b, c) = (Operand::Variable, Operand::Constant);
-            let mut problem = Spec { regime, weights, input: InputType::F32, b, c }.draw(1);
-            problem.judged_channels.truncate(1);
-            let forms: Vec<Form> = Form::all().collect();
-            for (form, truth) in forms.iter().zip(truth::scan::solve(&problem, &forms).expect("certified")) {
-                let (graph, program) = specified(*form, &problem);
-                let mut evaluator = Evaluator::whole(&problem, problem.judged_channels[0]);
-                let judged = budget::scan(*form, &problem, &Contract::FRAMEWORK);
-                for (name, row) in evaluator.tensors(&graph, &program).iter() {
-                    for (i, (value, want)) in row.values.iter().zip(&truth.tensors[name].values).enumerate() {
-                        let (own, judged) = (
-                            row.bound[i / truth.tensors[name].width],
-                            judged.tensors[name].bound[i / truth.tensors[name].width],
-                        );
-                        let place = format!("{} {weights} {form}: {name}[{i}]", regime.name);
-                        if want.abs() >= f64::from(f32::MAX) {
-                            continue;
-                        }
-                        assert!((value - want).abs() <= 1e-6 * own, "{place}: {value} for {want}");
-                        // A bound that says nothing would explain anything.
-                        assert!(own <= 50.0 * judged, "{place}: {own} beside {judged}");
-                    }
-                }
-            }
+            let problem = Spec { regime, weights, input: InputType::F32, b, c }.draw(1);
+            has_the_truth(name, problem);
         }
     });
+}
+
+/// Programs of matrices likewise: not normal, and complex.
+#[test]
+fn a_program_of_matrices_is_the_truth_within_its_own_bound() {
+    each(["3 states", "grcar", "pivots"], |name| {
+        for regime in dense::all().into_iter().filter(|regime| regime.name == name) {
+            has_the_truth(name, regime.scan(1));
+        }
+    });
+}
+
+fn has_the_truth(regime: &str, mut problem: Problem) {
+    problem.judged_channels.truncate(1);
+    let weights = problem.weights;
+    let forms: Vec<Form> = Form::all().collect();
+    for (form, truth) in forms.iter().zip(truth::scan::solve(&problem, &forms).expect("certified")) {
+        let (graph, program) = specified(*form, &problem);
+        let mut evaluator = Evaluator::whole(&problem, problem.judged_channels[0]);
+        let judged = budget::scan(*form, &problem, &Contract::FRAMEWORK);
+        for (name, row) in evaluator.tensors(&graph, &program).iter() {
+            for (i, (value, want)) in row.values.iter().zip(&truth.tensors[name].values).enumerate() {
+                let (own, judged) = (
+                    row.bound[i / truth.tensors[name].width],
+                    judged.tensors[name].bound[i / truth.tensors[name].width],
+                );
+                let place = format!("{regime} {weights} {form}: {name}[{i}]");
+                if want.abs() >= f64::from(f32::MAX) {
+                    continue;
+                }
+                assert!((value - want).abs() <= 1e-6 * own, "{place}: {value} for {want}");
+                // A bound that says nothing would explain anything.
+                assert!(own <= 50.0 * judged, "{place}: {own} beside {judged}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -82,8 +97,12 @@ fn its_adjoint_is_the_truth_of_gradients() {
     };
     let cases = Weights::ALL.into_iter().flat_map(|weights| {
         let operands = [Operand::Variable, Operand::Constant].into_iter();
-        let kinds = [(usual, false), (stated, false), (heads, false), (heads, true)];
-        operands.flat_map(move |b| kinds.map(|kind| (weights, b, kind)))
+        let [matrices, stated_of_matrices] =
+            [usual, stated].map(|of| Conventions { coupling: Coupling::Dense, ..of });
+        let of_matrices = [(matrices, false), (stated_of_matrices, false), (matrices, true)];
+        let kinds = [(usual, false), (stated, false), (heads, false), (heads, true)].into_iter();
+        let kinds = kinds.chain(of_matrices);
+        operands.flat_map(move |b| kinds.clone().map(move |kind| (weights, b, kind)))
     });
     each(cases.collect::<Vec<_>>(), |(weights, b, (conventions, is_packed))| {
         let problem = Problem { conventions, ..problem(weights, b) };
@@ -92,6 +111,7 @@ fn its_adjoint_is_the_truth_of_gradients() {
         let mut drawn = |len: usize| (0..len).map(|_| random.random_range(-1.0f32..1.0)).collect::<Vec<_>>();
         let states = problem.shape.batch * problem.a.len();
         let problem = Problem { initial_state: Some(drawn(states)), ..problem };
+        let problem = if problem.is_dense() { with_matrices(problem) } else { problem };
         let given = OutputGradients { dout: drawn(problem.u.len()), dlast_state: Some(drawn(states)) };
         for truth in truth::gradient::solve(&problem, &given, &Method::ALL).expect("certified") {
             let form = Form::from(truth.method);
@@ -215,6 +235,14 @@ fn with_start(problem: Problem) -> Problem {
     }
 }
 
+/// A matrix A for each channel.
+fn with_matrices(mut problem: Problem) -> Problem {
+    problem.conventions.coupling = Coupling::Dense;
+    let entries = problem.shape.dim * problem.floats_of_a();
+    problem.a = uniform(entries, InputType::F32, &mut generator("matrices"));
+    problem
+}
+
 /// Sequences that begin with a chunk and within one, in each of two items, which have one state each.
 fn by_indices(problem: Problem) -> Problem {
     let indices: Vec<i64> =
@@ -297,6 +325,39 @@ fn an_edit_that_is_planted_is_found() {
                 planted(&written, vec![edits[(7 + turn) % edits.len()]], &mut graph);
             }
         }
+    });
+}
+
+/// A sample of edits that only matrices have, along a sequence and in packed ones. (An error of a few bounds, as of one high power, tells no edit.)
+#[test]
+fn an_edit_of_a_matrix_that_is_planted_is_found() {
+    let is_of_matrices = |edit: &Edit| {
+        matches!(
+            edit.patch,
+            Patch::Applied(Function::Mapped(_))
+                | Patch::ByEntries
+                | Patch::InEach(Each::ByEntries)
+                | Patch::InPlace
+                | Patch::Instead(Some(Function::Unexchanged(_)))
+        )
+    };
+    each([Method::Zoh, Method::Foh, Method::Bilinear], |method| {
+        let problem = with_start(problem(Weights::Complex, Operand::Variable));
+        let problem = if method == Method::Zoh { by_indices(problem) } else { problem };
+        let planting = Planting::new(method, with_matrices(problem));
+        let (mut graph, program) = specified(method.into(), &planting.problem);
+        let (nodes, mut count) = (graph.len(), 0);
+        let edits = proposed::plain(&graph, &program, &planting.problem);
+        for edit in edits.into_iter().filter(is_of_matrices).skip(1).step_by(7) {
+            let edited = edit.apply(&mut graph, &program);
+            let got = computed(&planting.problem, &graph, &edited);
+            graph.truncate(nodes);
+            if !planting.failing(&got).is_empty() {
+                assert!(!said(&planting, &got).is_empty(), "{method}: {edit:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 2, "{method}: {count}");
     });
 }
 

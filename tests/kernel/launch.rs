@@ -1,14 +1,14 @@
 //! Promise: a device's memory holds what was written, and a kernel that writes elsewhere, or not at all, is caught.
 
 use holdfast::kernel::cpu::device::CpuDevice;
-use holdfast::kernel::launch::Element;
+use holdfast::kernel::launch::ElementType;
 use holdfast::kernel::launch::buffer::{Buffer, Guarding, POISON};
 use holdfast::kernel::launch::device::Device as _;
 
 #[test]
 fn values_come_back_as_they_were_written() {
     let values: Vec<f32> = (-37..37).map(|i| i as f32 * 0.25).collect();
-    for element in [Element::F64, Element::F32, Element::F16, Element::Bf16] {
+    for element in [ElementType::F64, ElementType::F32, ElementType::F16, ElementType::Bf16] {
         let bytes = element.encode(&values);
         assert_eq!(bytes.len(), values.len() * element.size());
         let back = element.decode(&bytes);
@@ -18,7 +18,7 @@ fn values_come_back_as_they_were_written() {
 
 #[test]
 fn a_byte_repeated_in_every_element_can_be_no_number() {
-    for element in [Element::F64, Element::F32, Element::F16, Element::Bf16] {
+    for element in [ElementType::F64, ElementType::F32, ElementType::F16, ElementType::Bf16] {
         let poison = vec![POISON; 3 * element.size()];
         assert!(element.decode(&poison).into_iter().all(f64::is_nan), "{element:?}");
     }

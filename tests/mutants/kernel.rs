@@ -9,7 +9,7 @@ use std::time::Duration;
 use holdfast::kernel::cpu::device::CpuDevice;
 use holdfast::kernel::cpu::params::RawInstantiation;
 use holdfast::kernel::launch::{
-    Device, DeviceError, DeviceInfo, Element, Guarding, Job, Launch, Params, Returned,
+    Device, DeviceError, DeviceInfo, ElementType, Guarding, Job, Launch, Params, Returned,
 };
 use holdfast::kernel::registry::{Dense, Kernel, Spread};
 use holdfast::kernel::worker::{Message, Program, Worker};
@@ -72,7 +72,7 @@ impl MutantBackend {
         &self,
         method: Method,
         problem: &Problem,
-        storage: Element,
+        storage: ElementType,
     ) -> std::result::Result<Returned, KernelError> {
         let which = Instantiation::for_problem(method, problem).in_tier(self.tier());
         let which = match self.variant {
@@ -124,7 +124,9 @@ impl Backend for MutantBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> std::result::Result<Coefficients, KernelError> {
-        Ok(self.run(Job::coefficients(self.elements(method, problem), problem, Element::F32))?.coefficients())
+        Ok(self
+            .run(Job::coefficients(self.elements(method, problem), problem, ElementType::F32))?
+            .coefficients())
     }
 
     fn gradients(
@@ -172,7 +174,7 @@ impl Backend for MutantBackend {
         problem: &Problem,
     ) -> Option<std::result::Result<Tensors<f64>, KernelError>> {
         self.lifts.then(|| {
-            let returned = self.run_scan(method, problem, Element::F64)?;
+            let returned = self.run_scan(method, problem, ElementType::F64)?;
             Ok(problem.judged(&returned.scan::<f64>(problem)))
         })
     }
@@ -182,7 +184,7 @@ impl Backend for MutantBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<std::result::Result<Coefficients<f64>, KernelError>> {
-        let job = || Job::coefficients(self.elements(method, problem), problem, Element::F64);
+        let job = || Job::coefficients(self.elements(method, problem), problem, ElementType::F64);
         self.lifts.then(|| Ok(self.run(job())?.coefficients()))
     }
 
@@ -192,7 +194,7 @@ impl Backend for MutantBackend {
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<std::result::Result<Gradients<f64>, KernelError>> {
-        let job = || Job::backward(method, problem, given, Element::F64);
+        let job = || Job::backward(method, problem, given, ElementType::F64);
         (self.lifts && self.is_backward()).then(|| Ok(self.run(job())?.gradients(problem)))
     }
 }
@@ -210,7 +212,7 @@ pub fn serve(library: &Path) -> Result<()> {
         };
         let inputs = std::mem::take(&mut request.tensors);
         let job = Job { inputs, ..request.header()? };
-        device.lifted = job.outputs.first().is_some_and(|output| output.element == Element::F64);
+        device.lifted = job.outputs.first().is_some_and(|output| output.element == ElementType::F64);
         let (reply, outputs) = match job.execute(&mut device, Guarding::On) {
             Ok(outputs) => (Ok(()), outputs),
             Err(error) => (Err(error), Vec::new()),

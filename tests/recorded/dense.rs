@@ -8,7 +8,7 @@ use holdfast::check::{Checked, Options, check_recorded};
 use holdfast::judge::diagnose::Budget;
 use holdfast::problem::recorded::Recorded;
 use holdfast::results::{CaseResult, PairStatus, Verdict};
-use holdfast::tensor::Element;
+use holdfast::tensor::ElementType;
 use rstest::rstest;
 use safetensors::Dtype;
 
@@ -65,9 +65,9 @@ fn checked(file: &File, channels: Option<usize>) -> Result<Checked, String> {
 
 /// Results have the type in which A is stored.
 #[rstest]
-#[case(Dtype::F64, Element::F64)]
-#[case(Dtype::BF16, Element::Bf16)]
-fn the_input_type_is_that_of_a(#[case] dtype: Dtype, #[case] input: Element) {
+#[case(Dtype::F64, ElementType::F64)]
+#[case(Dtype::BF16, ElementType::Bf16)]
+fn the_input_type_is_that_of_a(#[case] dtype: Dtype, #[case] input: ElementType) {
     assert_eq!(check(&file(dtype), None).expect("a run").0.input, input);
 }
 

@@ -200,7 +200,7 @@ fn regressions(#[case] change: fn(&mut Results), #[case] regressed: bool) {
 /// Two recordings of the same name may be of other problems: that is no comparison.
 #[rstest]
 #[case::weights(|r: &mut Results| r.cases[0].weights = holdfast::problem::Weights::Complex, "weights")]
-#[case::input(|r: &mut Results| r.cases[0].input = holdfast::tensor::Element::F16, "input type")]
+#[case::input(|r: &mut Results| r.cases[0].input = holdfast::tensor::ElementType::F16, "input type")]
 #[case::shape(|r: &mut Results| r.cases[0].shape.seqlen += 1, "shape")]
 #[case::operand(|r: &mut Results| r.cases[0].b = holdfast::problem::Operand::Constant, "B")]
 #[case::hash(|r: &mut Results| r.cases[0].inputs = "fedcba9876543210".to_owned(), "inputs of hash")]

@@ -7,7 +7,7 @@ use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::*;
-use holdfast::tensor::{ComputedName, DenseName, Element, GradientName, TensorName};
+use holdfast::tensor::{ComputedName, DenseName, ElementType, GradientName, TensorName};
 use num_complex::Complex64;
 
 /// Forty regimes, the size of a full run.
@@ -401,7 +401,7 @@ pub fn matrix(source: &str, regime: &str, weights: Weights) -> PairwiseMatrix {
         source: source.to_owned(),
         regime: regime.to_owned(),
         weights,
-        input: Element::F32,
+        input: ElementType::F32,
         problem: format!("{regime}/{weights}/f32/b-variable/c-variable"),
         tensor: ComputedName::out(),
         pairs,

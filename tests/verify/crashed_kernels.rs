@@ -10,7 +10,7 @@ use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, Problem, Weights, regime};
 use holdfast::report;
 use holdfast::results::{Results, Verdict};
-use holdfast::tensor::{Element, Tensors};
+use holdfast::tensor::{ElementType, Tensors};
 use holdfast::verify::Request;
 use rstest::rstest;
 
@@ -45,8 +45,8 @@ impl Backend for OneCrashes {
     }
 }
 
-fn crashes(method: Method, weights: Weights, input: Element) -> bool {
-    (method, weights, input) == (Method::Foh, Weights::Complex, Element::F16)
+fn crashes(method: Method, weights: Weights, input: ElementType) -> bool {
+    (method, weights, input) == (Method::Foh, Weights::Complex, ElementType::F16)
 }
 
 fn run(crash: Crash) -> Results {

@@ -10,7 +10,7 @@ use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
 use crate::kernel::cuda::images::Images;
 use crate::kernel::cuda::{CudaBackend, CudaError, gpu};
-use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
+use crate::kernel::launch::{Device, DeviceError, ElementType, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError, Lanes};
 use crate::problem::conventions::Coupling;
@@ -142,7 +142,7 @@ fn one(
             let problem = coefficient_problem(weights, seqlen);
             let want = cpu.coefficients(method, &problem).map_err(of_kernel)?;
             let values = |both: Coefficients| vec![both.a_bar, both.b_bar];
-            let job = Job::coefficients(kernel, &problem, Element::F32);
+            let job = Job::coefficients(kernel, &problem, ElementType::F32);
             (job, Box::new(move |returned| values(returned.coefficients())), values(want))
         }
         Kernel::Backward(which) => {
@@ -208,9 +208,9 @@ fn one(
     let got = values(job.returned(&outputs).map_err(of_kernel)?);
     // This finds wrong layouts; roundings are what verify judges.
     let unit = match job.outputs[0].element {
-        Element::F64 | Element::F32 => 1e-4,
-        Element::F16 => 2e-3,
-        Element::Bf16 => 2e-2,
+        ElementType::F64 | ElementType::F32 => 1e-4,
+        ElementType::F16 => 2e-3,
+        ElementType::Bf16 => 2e-2,
     };
     for (tensor, (got, want)) in got.iter().zip(&want).enumerate() {
         let size = want.iter().fold(0.0f32, |size, value| size.max(value.abs()));

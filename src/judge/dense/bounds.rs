@@ -369,7 +369,8 @@ impl System {
         Bounded::by_entries(&of.value * &self.b * Complex::from(by), error.add_scalar(underflow))
     }
 
-    fn gamma(&self) -> f64 {
+    /// Roundings of a product with its matrices, for the moduli of the factors.
+    pub fn gamma(&self) -> f64 {
         self.promise.gamma(self.weights, self.z.nrows())
     }
 

@@ -34,9 +34,9 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     if is_real(a) && is_real(b) { (real(a) * real(b)).map(Complex::from) } else { a * b }
 }
 
-/// φ_k(x), likewise.
-pub fn phi(x: &Matrix, k: usize) -> Matrix {
-    if is_real(x) { series(&real(x), k).map(Complex::from) } else { series(x, k) }
+/// Moduli of all entries.
+pub fn sizes(of: &Matrix) -> DMatrix<f64> {
+    of.map(Complex::norm)
 }
 
 /// φ_k(x), for a norm of x of at most 2.
@@ -52,12 +52,12 @@ pub fn series<T: ComplexField<RealField = f64>>(x: &DMatrix<T>, k: usize) -> DMa
     sum.unscale((1..=k).product::<usize>() as f64)
 }
 
-/// Moduli of all entries.
-pub fn sizes(of: &Matrix) -> DMatrix<f64> {
-    of.map(Complex::norm)
+/// φ_k of a matrix whose norm is at most 2.
+pub fn phi(x: &Matrix, k: usize) -> Matrix {
+    if is_real(x) { series(&real(x), k).map(Complex::from) } else { series(x, k) }
 }
 
-/// e^x and its derivative along g, likewise.
+/// e^x and its derivative along g, for a norm of x of at most 2.
 pub fn series_with<T: ComplexField<RealField = f64>>(x: &DMatrix<T>, g: &DMatrix<T>) -> [DMatrix<T>; 2] {
     let identity = DMatrix::<T>::identity(x.nrows(), x.nrows());
     let (mut sum, mut slope) = (identity.clone(), DMatrix::zeros(x.nrows(), x.nrows()));

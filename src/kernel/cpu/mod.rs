@@ -19,7 +19,7 @@ pub use self::crash::Crash;
 use self::fork::ForkedDevice;
 pub use self::fork::end_workers;
 pub use self::params::Elementary;
-use super::launch::{Element, Guarding, Job, Returned};
+use super::launch::{ElementType, Guarding, Job, Returned};
 use super::registry::{Dense, Instantiation, Kernel, Lanes, Spread};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
@@ -209,7 +209,7 @@ impl CpuBackend {
         if fault.is_some() && !lifted {
             shapes::check_f32(problem.input, "the kernels with planted faults are built for f32 only")?;
         }
-        let storage = if lifted { Element::F64 } else { problem.input.into() };
+        let storage = if lifted { ElementType::F64 } else { problem.input.into() };
         let which = Instantiation::for_problem(method, problem).in_tier(self.build.tier);
         let which = match self.build.lanes {
             Lanes::Few => which.with_few_lanes(problem.shape.dstate),
@@ -239,7 +239,7 @@ impl CpuBackend {
     fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<Returned> {
         check_processor()?;
         shapes::check_coefficients(problem)?;
-        let returned = if self.build.lifted { Element::F64 } else { Element::F32 };
+        let returned = if self.build.lifted { ElementType::F64 } else { ElementType::F32 };
         let kernel = Kernel::Discretize { method, weights: problem.weights, tier: self.build.tier };
         self.run(&Job::coefficients(kernel, problem, returned), None)
     }
@@ -250,7 +250,7 @@ impl CpuBackend {
         shapes::check_backward(problem, given)?;
         // Kernels with a dense A compute in double as they are.
         let lifted = self.build.lifted && !problem.is_dense();
-        let storage = if lifted { Element::F64 } else { problem.input.into() };
+        let storage = if lifted { ElementType::F64 } else { problem.input.into() };
         self.run(&Job::backward(method, problem, given, storage), None)
     }
 

@@ -25,7 +25,7 @@ use self::cache::Cache;
 use self::images::{Images, Statistics};
 use self::worker::{GpuWorker, Raced};
 use super::cpu::CpuBackend;
-use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
+use super::launch::{DeviceInfo, ElementType, Job, Returned, Series, Timing};
 use super::registry::{Dense, Instantiation, Kernel, Lanes, Misbehaviour, Spread};
 use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
@@ -248,7 +248,7 @@ impl Backend for CudaBackend {
     fn coefficients(&self, method: Method, problem: &CoefficientProblem) -> Result<Coefficients> {
         shapes::check_coefficients(problem)?;
         let kernel = Kernel::Discretize { method, weights: problem.weights, tier: self.tier };
-        Ok(self.run(kernel, || Job::coefficients(kernel, problem, Element::F32))?.coefficients())
+        Ok(self.run(kernel, || Job::coefficients(kernel, problem, ElementType::F32))?.coefficients())
     }
 
     fn gradients(

@@ -25,7 +25,7 @@ use self::cpu::CpuHeader;
 use self::gpu::GpuHeader;
 use self::header::{BACKWARD_FUNCTION, Piece};
 use super::cuda::CudaError;
-use super::launch::{Element, Job, Returned};
+use super::launch::{ElementType, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, CoefficientGradients, Coefficients, KernelError, shapes};
@@ -196,7 +196,7 @@ impl Backend for ForeignBackend {
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>>> {
         let (entry, job) = scan_entry(method, problem);
         let mut job = job();
-        job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
+        job.outputs.iter_mut().for_each(|output| output.element = ElementType::F64);
         let run = self.compiled.run_lifted(entry, job)?;
         Some(run.map(|returned| problem.judged(&returned.scan::<f64>(problem))))
     }
@@ -206,7 +206,7 @@ impl Backend for ForeignBackend {
         method: Method,
         elements: &OneStep,
     ) -> Option<Result<CoefficientGradients>> {
-        let (entry, job) = backward_entry(method, elements, Element::F32);
+        let (entry, job) = backward_entry(method, elements, ElementType::F32);
         let run = || {
             shapes::check_coefficients(&elements.coefficients)?;
             Ok(self.run(entry, &job)?.coefficient_gradients(&elements.coefficients))
@@ -219,7 +219,7 @@ impl Backend for ForeignBackend {
         method: Method,
         elements: &OneStep,
     ) -> Option<Result<CoefficientGradients<f64>>> {
-        let (entry, job) = backward_entry(method, elements, Element::F64);
+        let (entry, job) = backward_entry(method, elements, ElementType::F64);
         let run = self.has_backward().then(|| self.compiled.run_lifted(entry, job())).flatten()?;
         Some(run.map(|returned| returned.coefficient_gradients(&elements.coefficients)))
     }
@@ -227,7 +227,7 @@ impl Backend for ForeignBackend {
     fn probed(&self, method: Method, b: Operand, elements: &Elements) -> Option<Result<Coefficients<f64>>> {
         let (entry, job) = elements_entry(method, b, elements);
         let mut job = job();
-        job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
+        job.outputs.iter_mut().for_each(|output| output.element = ElementType::F64);
         Some(self.compiled.run_lifted(entry, job)?.map(Returned::coefficients))
     }
 }
@@ -237,7 +237,7 @@ fn scan_entry(method: Method, problem: &Problem) -> (HeaderEntry, impl Fn() -> J
     let which = Instantiation::for_problem(method, problem);
     let call = Call::Forward { b: which.b, c: Some(which.c) };
     let entry = HeaderEntry { method, weights: which.weights, call };
-    (entry, move || Job::scan(Kernel::Scan(which), problem, Element::F32))
+    (entry, move || Job::scan(Kernel::Scan(which), problem, ElementType::F32))
 }
 
 /// Elements likewise.
@@ -246,10 +246,10 @@ fn elements_entry(method: Method, b: Operand, elements: &Elements) -> (HeaderEnt
     let entry = HeaderEntry { method, weights: problem.weights, call: Call::Forward { b, c: None } };
     let kernel = Kernel::Discretize { method, weights: problem.weights, tier: Tier::Accurate };
     let job = move || {
-        let mut job = Job::coefficients(kernel, problem, Element::F32);
+        let mut job = Job::coefficients(kernel, problem, ElementType::F32);
         // u comes behind B.
         if let Some(Some(b)) = job.inputs.get_mut(2) {
-            b.extend(Element::F32.encode(&elements.u));
+            b.extend(ElementType::F32.encode(&elements.u));
         }
         job
     };
@@ -257,7 +257,11 @@ fn elements_entry(method: Method, b: Operand, elements: &Elements) -> (HeaderEnt
 }
 
 /// The gradients of elements, by the launch of their coefficients.
-fn backward_entry(method: Method, elements: &OneStep, returned: Element) -> (HeaderEntry, impl Fn() -> Job) {
+fn backward_entry(
+    method: Method,
+    elements: &OneStep,
+    returned: ElementType,
+) -> (HeaderEntry, impl Fn() -> Job) {
     let weights = elements.coefficients.weights;
     let kernel = Kernel::Discretize { method, weights, tier: Tier::Accurate };
     let entry = HeaderEntry { method, weights, call: Call::Backward };

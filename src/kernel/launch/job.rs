@@ -17,7 +17,7 @@ use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, P
 use crate::promise::Tier;
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::{
-    CoefficientGradients, Coefficients, Element, GradientName, Gradients, StepName, Tensor, TensorName,
+    CoefficientGradients, Coefficients, ElementType, GradientName, Gradients, StepName, Tensor, TensorName,
     Tensors,
 };
 
@@ -70,12 +70,12 @@ pub struct Job {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Output {
     pub(super) name: String,
-    pub element: Element,
+    pub element: ElementType,
     len: usize,
 }
 
 impl Output {
-    fn workspace(element: Element, len: usize) -> Self {
+    fn workspace(element: ElementType, len: usize) -> Self {
         Output { name: "workspace".to_owned(), element, len }
     }
 
@@ -151,12 +151,12 @@ impl Returned {
 }
 
 /// The bytes of a scan's inputs, its sequences stored as `storage`.
-fn scan_inputs(problem: &Problem, storage: Element) -> Bytes {
+fn scan_inputs(problem: &Problem, storage: ElementType) -> Bytes {
     // Constant operands are weights: f32 whatever the input type.
     let operand = |which, values: &[f32]| {
-        if which == Operand::Constant { Element::F32 } else { storage }.encode(values)
+        if which == Operand::Constant { ElementType::F32 } else { storage }.encode(values)
     };
-    let weights = |values: &Vec<f32>| Element::F32.encode(values);
+    let weights = |values: &Vec<f32>| ElementType::F32.encode(values);
     vec![
         Some(storage.encode(&problem.u)),
         Some(storage.encode(&problem.delta)),
@@ -174,7 +174,7 @@ pub(super) fn backward_shape(
     which: Instantiation,
     is_dense: bool,
     sizes: [usize; 5],
-    arithmetic: Element,
+    arithmetic: ElementType,
 ) -> BackwardShape {
     let [batch, dim, dstate, seqlen, groups] = sizes.map(|size| size as i64);
     BackwardShape {
@@ -242,22 +242,22 @@ impl Job {
             delta_softplus: false,
             complete: true,
             outputs,
-            workspace: Output::workspace(Element::F32, 0),
+            workspace: Output::workspace(ElementType::F32, 0),
             inputs: Vec::new(),
         }
     }
 
     /// A scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or double for
     /// a lifted kernel. `kernel` is the one that the problem needs, or one that misbehaves in its place.
-    pub fn scan(kernel: Kernel, problem: &Problem, storage: Element) -> Self {
+    pub fn scan(kernel: Kernel, problem: &Problem, storage: ElementType) -> Self {
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
         let output = |name: TensorName| {
             let Tensor { shape, width, element, .. } = problem.tensor::<f32>(name, Vec::new());
-            let element = if storage == Element::F64 { storage } else { element.into() };
+            let element = if storage == ElementType::F64 { storage } else { element.into() };
             Output { name: name.to_string(), element, len: shape.iter().product::<usize>() * width }
         };
         let workspace = scan_workspace(kernel, 1, problem.shape);
-        let arithmetic = if storage == Element::F64 { storage } else { Element::F32 };
+        let arithmetic = if storage == ElementType::F64 { storage } else { ElementType::F32 };
         Job {
             delta_softplus: problem.delta_softplus,
             inputs: scan_inputs(problem, storage),
@@ -267,7 +267,7 @@ impl Job {
     }
 
     /// The same in chunks, with room for their steps behind poly's reversed scan.
-    pub fn spread_scan(spread: Spread, problem: &Problem, storage: Element) -> Self {
+    pub fn spread_scan(spread: Spread, problem: &Problem, storage: ElementType) -> Self {
         let mut job = Job::scan(spread.kernel(), problem, storage);
         job.chunk_len = spread.chunk_len;
         job.workspace.len = scan_workspace(job.kernel, spread.chunks, problem.shape);
@@ -277,7 +277,7 @@ impl Job {
     /// The same of sizes that have been checked, whose tensors are the caller's.
     pub fn borrowed_scan(spread: Spread, shape: Shape, delta_softplus: bool) -> Self {
         let kernel = spread.kernel();
-        let workspace = Output::workspace(Element::F32, scan_workspace(kernel, spread.chunks, shape));
+        let workspace = Output::workspace(ElementType::F32, scan_workspace(kernel, spread.chunks, shape));
         let sizes = sizes_of(shape);
         Job { chunk_len: spread.chunk_len, delta_softplus, workspace, ..Job::of(kernel, sizes, Vec::new()) }
     }
@@ -285,20 +285,26 @@ impl Job {
     /// Gradients likewise.
     pub fn borrowed_backward(which: Instantiation, shape: Shape, delta_softplus: bool) -> Self {
         let sizes = sizes_of(shape);
-        let bytes = workspace_of(&backward_shape(which, false, sizes, Element::F32)).bytes as usize;
-        let workspace = Output::workspace(Element::F32, bytes.div_ceil(Element::F32.size()));
+        let bytes = workspace_of(&backward_shape(which, false, sizes, ElementType::F32)).bytes as usize;
+        let workspace = Output::workspace(ElementType::F32, bytes.div_ceil(ElementType::F32.size()));
         Job { delta_softplus, workspace, ..Job::of(Kernel::Backward(which), sizes, Vec::new()) }
     }
 
     /// The gradients of a scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or
     /// double for a lifted kernel, whose gradients are all of double then. A dense A has a kernel of its own.
-    pub fn backward(method: Method, problem: &Problem, given: &OutputGradients, storage: Element) -> Self {
+    pub fn backward(
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+        storage: ElementType,
+    ) -> Self {
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
         let sizes = [batch, dim, dstate, seqlen, groups];
         let (which, is_dense) = (Instantiation::for_problem(method, problem), problem.is_dense());
-        let arithmetic = if storage == Element::F64 || is_dense { Element::F64 } else { Element::F32 };
+        let arithmetic =
+            if storage == ElementType::F64 || is_dense { ElementType::F64 } else { ElementType::F32 };
         let element = |name| match storage {
-            Element::F64 => storage,
+            ElementType::F64 => storage,
             _ => problem.gradient::<f32>(name, Vec::new()).element.into(),
         };
         let output = |(name, (_, values, len)): (GradientName, NamedInput)| Output {
@@ -309,12 +315,12 @@ impl Job {
         };
         let mut inputs = scan_inputs(problem, storage);
         inputs.push(Some(storage.encode(&given.dout)));
-        inputs.push(given.dlast_state.as_ref().map(|values| Element::F32.encode(values)));
+        inputs.push(given.dlast_state.as_ref().map(|values| ElementType::F32.encode(values)));
         let bytes = workspace_of(&backward_shape(which, is_dense, sizes, arithmetic)).bytes as usize;
         let mut outputs: Vec<Output> = GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect();
         let kernel = if is_dense { Kernel::DenseBackward(which) } else { Kernel::Backward(which) };
         if is_dense {
-            inputs.push(problem.initial_state.as_ref().map(|values| Element::F32.encode(values)));
+            inputs.push(problem.initial_state.as_ref().map(|values| ElementType::F32.encode(values)));
         } else {
             outputs.truncate(GRADIENTS.len() - 1);
         }
@@ -326,28 +332,28 @@ impl Job {
         }
     }
 
-    /// Element-wise derivatives whose sizes have been checked.
+    /// ElementType-wise derivatives whose sizes have been checked.
     pub fn derivatives(method: Method, problem: &CoefficientProblem) -> Self {
         let n = problem.delta.len();
         let len = n * problem.weights.width();
-        let output = |name: &str| Output { name: name.to_owned(), element: Element::F32, len };
+        let output = |name: &str| Output { name: name.to_owned(), element: ElementType::F32, len };
         let kernel = Kernel::Differentiate { method, weights: problem.weights };
         let outputs = StepName::ALL.map(|name| output(name.name())).to_vec();
         Job {
-            inputs: [&problem.delta, &problem.a].map(|values| Some(Element::F32.encode(values))).to_vec(),
+            inputs: [&problem.delta, &problem.a].map(|values| Some(ElementType::F32.encode(values))).to_vec(),
             ..Job::of(kernel, [n, 0, 0, 0, 0], outputs)
         }
     }
 
-    /// Element-wise coefficients whose sizes have been checked, returned as `returned`: f32, or double by a lifted kernel.
-    pub fn coefficients(kernel: Kernel, problem: &CoefficientProblem, returned: Element) -> Self {
+    /// ElementType-wise coefficients whose sizes have been checked, returned as `returned`: f32, or double by a lifted kernel.
+    pub fn coefficients(kernel: Kernel, problem: &CoefficientProblem, returned: ElementType) -> Self {
         let n = problem.delta.len();
         let inputs = [&problem.delta, &problem.a, &problem.b];
         let len = n * problem.weights.width();
         let output = |name: &str| Output { name: name.to_owned(), element: returned, len };
         Job {
             workspace: Output::workspace(returned, 0),
-            inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
+            inputs: inputs.map(|values| Some(ElementType::F32.encode(values))).to_vec(),
             ..Job::of(kernel, [n, 0, 0, 0, 0], vec![output("a_bar"), output("b_bar")])
         }
     }
@@ -355,10 +361,10 @@ impl Job {
     /// Dense systems whose sizes have been checked.
     pub fn dense(which: Dense, problem: &DenseProblem) -> Self {
         let DenseProblem { n, m, delta, a, b, .. } = problem;
-        let output = |name: &str, len| Output { name: name.to_owned(), element: Element::F32, len };
+        let output = |name: &str, len| Output { name: name.to_owned(), element: ElementType::F32, len };
         let outputs = vec![output("A_bar", a.len()), output("B_bar", b.len())];
         Job {
-            inputs: [delta, a, b].map(|values| Some(Element::F32.encode(values))).to_vec(),
+            inputs: [delta, a, b].map(|values| Some(ElementType::F32.encode(values))).to_vec(),
             ..Job::of(Kernel::Dense(which), [delta.len(), *n, *m, 0, 0], outputs)
         }
     }
@@ -366,16 +372,16 @@ impl Job {
     /// A scan with a dense A whose sizes have been checked.
     pub fn dense_scan(which: Instantiation, problem: &Problem) -> Self {
         let mut job = Job::scan(Kernel::DenseScan(which), problem, problem.input.into());
-        job.inputs.push(problem.initial_state.as_ref().map(|values| Element::F32.encode(values)));
+        job.inputs.push(problem.initial_state.as_ref().map(|values| ElementType::F32.encode(values)));
         if which.tier == Tier::Accurate {
-            job.workspace.element = Element::F64;
+            job.workspace.element = ElementType::F64;
         }
         job
     }
 
     /// The gradients of elements whose sizes have been checked, by the launch of their coefficients: behind B come those of
     /// the loss by Ā and by B̄, and behind the gradient by B that by Δ.
-    pub fn coefficient_gradients(kernel: Kernel, elements: &OneStep, returned: Element) -> Self {
+    pub fn coefficient_gradients(kernel: Kernel, elements: &OneStep, returned: ElementType) -> Self {
         let OneStep { coefficients, grad_a_bar, grad_b_bar, .. } = elements;
         let (n, width) = (coefficients.delta.len(), coefficients.weights.width());
         let behind_b = [&coefficients.b[..], grad_a_bar, grad_b_bar].concat();
@@ -383,14 +389,14 @@ impl Job {
         let output = |name: &str, len: usize| Output { name: name.to_owned(), element: returned, len };
         Job {
             outputs: vec![output("d_A", n * width), output("d_B and d_delta", n * (width + 1))],
-            inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
+            inputs: inputs.map(|values| Some(ElementType::F32.encode(values))).to_vec(),
             ..Job::coefficients(kernel, coefficients, returned)
         }
     }
 
     /// A single operation on each of these values.
     pub fn operation(operation: Operation, values: &[f32]) -> Self {
-        let inputs = vec![Some(Element::F32.encode(values))];
+        let inputs = vec![Some(ElementType::F32.encode(values))];
         Job { inputs, ..Job::measure(operation, values.len(), 0, 0) }
     }
 
@@ -406,10 +412,10 @@ impl Job {
             _ if operation.tells_clock() => n + 2,
             _ => n,
         };
-        let values = Output { name: "values".to_owned(), element: Element::F32, len: written };
+        let values = Output { name: "values".to_owned(), element: ElementType::F32, len: written };
         Job {
             // What is read where nobody gives values.
-            workspace: Output::workspace(Element::F32, read),
+            workspace: Output::workspace(ElementType::F32, read),
             inputs: vec![None],
             ..Job::of(Kernel::Measure(operation), [n, repeat, 0, 0, 0], vec![values])
         }

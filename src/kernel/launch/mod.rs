@@ -10,7 +10,7 @@ pub mod peer;
 pub mod plain;
 pub mod timing;
 
-pub use crate::tensor::Element;
+pub use crate::tensor::ElementType;
 pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params, Result};
 pub use job::{Job, Returned};

@@ -11,7 +11,7 @@ use super::{RecordError, Result, renamed};
 use crate::formula::Form;
 use crate::problem::dense::DenseProblem;
 use crate::problem::{Order, Weights};
-use crate::tensor::{ComputedName, DenseName, Element, Named, unravel};
+use crate::tensor::{ComputedName, DenseName, ElementType, Named, unravel};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
 /// Tensors that such a run needs.
@@ -34,7 +34,7 @@ pub enum Computed {
 pub struct DenseRun {
     pub problem: DenseProblem<f64>,
     /// Type in which A is stored.
-    pub input: Element,
+    pub input: ElementType,
     pub outputs: BTreeMap<OutputName, Named<DenseValues, DenseName>>,
     /// As it is stated; none where outputs of F64 were computed in double, and others in f32.
     pub computed: Option<Computed>,
@@ -194,10 +194,10 @@ impl DenseRun {
         let problem =
             DenseProblem { weights, n, m, delta: of("delta", count)?, a: of("A", of_a)?, b: of("B", of_b)? };
         let input = match a.stored {
-            Stored::F64 => Element::F64,
-            Stored::F16 => Element::F16,
-            Stored::Bf16 => Element::Bf16,
-            _ => Element::F32,
+            Stored::F64 => ElementType::F64,
+            Stored::F16 => ElementType::F16,
+            Stored::Bf16 => ElementType::Bf16,
+            _ => ElementType::F32,
         };
         Ok(DenseRun { problem, input, outputs, computed: computed_in, provenance: provenance(&file) })
     }

@@ -6,7 +6,6 @@ use super::numbers::ALIKE;
 use super::text::{SPECIFIED, multiple, quotient, simple, term_text, written};
 use super::{Bounded, Failing, Hypothesis, Matrix};
 use crate::formula::{Form, Formula, Fraction, Function, Term, Transition};
-use crate::judge::dense::bounds::sizes;
 use crate::notation::{joined, superscript};
 use crate::tensor::DenseName;
 
@@ -45,7 +44,7 @@ impl Failing<'_> {
             let times = |place: usize| {
                 let system = self.system(place);
                 let [state, input] = system.solved(self.wanted.form);
-                Some(product(&state, &input))
+                Some(state.times(&input, system.gamma()))
             };
             let text = written(self.name, specified, SPECIFIED);
             let computed = format!("Ā {text}");
@@ -351,11 +350,6 @@ impl Failing<'_> {
 /// Coefficients of zᵏ alone.
 fn unit(k: usize) -> Vec<f64> {
     (0..=k).map(|j| f64::from(u8::from(j == k))).collect()
-}
-
-fn product(a: &Bounded, b: &Bounded) -> Bounded {
-    let error = sizes(&a.value) * &b.error + &a.error * (sizes(&b.value) + &b.error) * 2.0;
-    Bounded::by_entries(&a.value * &b.value, error)
 }
 
 /// Terms of a sum; none of what is no sum.
